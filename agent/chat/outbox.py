@@ -1,0 +1,195 @@
+"""The one road from the agent to whoever is watching.
+
+Events and questions travel on it in order, to a single reader. The reader owns screen and keyboard alone, so nothing
+ever has to pause a spinner: while it is busy with a question, the rest waits here.
+
+Emitting never blocks and never fails, so that the loop can report from places where it must not await. What would
+pile up while nobody reads is kept small instead: neighbouring pieces of text are joined, of a call's progress only
+the newest is kept, and notices beyond a limit are counted rather than stored.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+import anyio
+
+from agent.chat.events import (
+    Event,
+    Noticed,
+    QuestionAsked,
+    QuestionSettled,
+    TextArrived,
+    ThinkingArrived,
+    ToolFinished,
+    ToolProgressed,
+)
+from agent.chat.questions import Answer, Question
+
+NOTICES_KEPT = 1_000
+
+Policy = Callable[[Question], Answer | None]
+"""Answers a question in place of the person; None leaves it to the reader."""
+
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """A question on its way: settled by the first reply, or withdrawn when nobody wants the answer any more."""
+
+    question: Question
+    withdrawn: anyio.Event = field(default_factory=anyio.Event)
+    answer: Answer | None = None
+    _answered: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def open(self) -> bool:
+        """False once it is answered or withdrawn: there is nothing left to show."""
+        return self.answer is None and not self.withdrawn.is_set()
+
+    def reply(self, answer: Answer) -> None:
+        """The first caller wins; a reply to something settled or withdrawn is nothing."""
+        if self.open:
+            self.answer = answer
+            self._answered.set()
+
+    async def wait(self) -> Answer:
+        try:
+            await self._answered.wait()
+        finally:
+            if self.answer is None:
+                self.withdrawn.set()
+        assert self.answer is not None
+        return self.answer
+
+
+class _Run:
+    """Neighbouring text of one kind and origin, joined when it is read and not before."""
+
+    __slots__ = ("kind", "origin", "pieces")
+
+    def __init__(self, event: TextArrived | ThinkingArrived) -> None:
+        self.kind, self.origin, self.pieces = type(event), event.origin, [event.text]
+
+    def take(self, event: TextArrived | ThinkingArrived) -> bool:
+        if type(event) is not self.kind or event.origin != self.origin:
+            return False
+        self.pieces.append(event.text)
+        return True
+
+    def event(self) -> Event:
+        return self.kind("".join(self.pieces), self.origin)
+
+
+class _Newest:
+    """The newest progress of one call, at the place of the first unread one."""
+
+    __slots__ = ("latest",)
+
+    def __init__(self, event: ToolProgressed) -> None:
+        self.latest = event
+
+
+Item = Event | Pending
+
+
+class Outbox:
+    def __init__(self, policy: Policy | None = None) -> None:
+        self._policy = policy
+        self._queue: deque[Item | _Run | _Newest] = deque()
+        self._progress: dict[str, _Newest] = {}
+        self._notices = self._dropped = 0
+        self._closed = False
+        self._arrived = anyio.Event()
+
+    def emit(self, event: Event) -> None:
+        """Report a fact. Synchronous, and safe in a `finally`."""
+        if self._closed:
+            return
+        match event:
+            case TextArrived() | ThinkingArrived():
+                last = self._queue[-1] if self._queue else None
+                if isinstance(last, _Run) and last.take(event):
+                    return
+                self._put(_Run(event))
+            case ToolProgressed(call=call):
+                if waiting := self._progress.get(call.id):
+                    waiting.latest = event
+                    return
+                self._progress[call.id] = newest = _Newest(event)
+                self._put(newest)
+            case Noticed():
+                if self._notices >= NOTICES_KEPT:
+                    self._dropped += 1
+                    return
+                self._notices += 1
+                self._put(event)
+            case _:
+                if isinstance(event, ToolFinished):
+                    self._progress.pop(event.call.id, None)
+                self._put(event)
+
+    async def ask(self, question: Question) -> Answer:
+        """Put a question, and wait for the answer. Cancelling the caller withdraws it from the screen."""
+        self.emit(QuestionAsked(question))
+        if self._policy is not None and (answer := self._policy(question)) is not None:
+            self.emit(QuestionSettled(question, answer.verdict, "policy", answer.why))
+            return answer
+        if self._closed:
+            return Answer("cancel", why="nobody is there to ask")
+        pending = Pending(question)
+        self._put(pending)
+        try:
+            answer = await pending.wait()
+        except BaseException:
+            self.emit(QuestionSettled(question, "cancel", "withdrawn"))
+            raise
+        self.emit(QuestionSettled(question, answer.verdict, "person", answer.why))
+        return answer
+
+    def close(self) -> None:
+        """End the reader once it has seen everything. What is asked, or still waits unread, is answered with cancel."""
+        self._closed = True
+        for item in self._queue:
+            if isinstance(item, Pending):
+                item.reply(Answer("cancel", why="nobody is there to ask"))
+        self._arrived.set()
+
+    @property
+    def items(self) -> AsyncIterator[Item]:
+        """Everything, in order, for the one reader."""
+        return self._read()
+
+    def drain(self) -> list[Item]:
+        """What has piled up, without waiting."""
+        return [self._take() for _ in range(len(self._queue))]
+
+    async def _read(self) -> AsyncIterator[Item]:
+        while True:
+            while self._queue:
+                yield self._take()
+            if self._closed:
+                return
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+
+    def _put(self, item: Item | _Run | _Newest) -> None:
+        self._queue.append(item)
+        self._arrived.set()
+
+    def _take(self) -> Item:
+        item = self._queue.popleft()
+        match item:
+            case _Run():
+                return item.event()
+            case _Newest(latest=latest):
+                if self._progress.get(latest.call.id) is item:
+                    del self._progress[latest.call.id]
+                return latest
+            case Noticed(server=server):
+                self._notices -= 1
+                if self._dropped and not self._notices:
+                    self._put(Noticed("", "warning", f"{self._dropped} more notices were dropped, last of {server!r}."))
+                    self._notices, self._dropped = self._notices + 1, 0
+        return item

@@ -1,0 +1,106 @@
+"""One run as a single value: the events folded into what scripts want to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.chat.events import (
+    Event,
+    MessageFinished,
+    QuestionSettled,
+    SampleFinished,
+    ToolFinished,
+    TurnEnded,
+)
+from agent.chat.messages import Stop, Usage
+from agent.chat.questions import (
+    ApproveSampling,
+    ApproveTool,
+    FillForm,
+    OpenUrl,
+    Question,
+    ReviewSample,
+)
+
+KINDS: dict[type[Any], str] = {
+    ApproveTool: "tool",
+    FillForm: "form",
+    OpenUrl: "url",
+    ApproveSampling: "sampling",
+    ReviewSample: "review",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    server: str
+    tool: str
+    arguments: dict[str, Any] | None
+    is_error: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRecord:
+    server: str
+    model: str
+    usage: Usage | None
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRecord:
+    kind: str
+    server: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Something that was not done because nobody allowed it."""
+
+    kind: str
+    server: str
+    tool: str | None
+    why: str
+
+
+@dataclass(slots=True)
+class Report:
+    """Feed it every event of a run, then read it. `text` is the last assistant message's."""
+
+    text: str = ""
+    model: str = ""
+    stop: Stop | None = None
+    error: str | None = None
+    error_kind: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    tool_calls: list[CallRecord] = field(default_factory=list)
+    samples: list[SampleRecord] = field(default_factory=list)
+    questions: list[QuestionRecord] = field(default_factory=list)
+    denied: list[Denial] = field(default_factory=list)
+
+    def add(self, event: Event) -> None:
+        match event:
+            case MessageFinished(message, usage, model):
+                self.text, self.model = message.text, model
+                self.usage += usage or Usage()
+            case ToolFinished(call, server, tool, result, seconds):
+                self.tool_calls.append(CallRecord(server, tool or call.tool, call.arguments, result.is_error, seconds))
+            case SampleFinished(server, model, usage, verdict):
+                self.samples.append(SampleRecord(server, model, usage, verdict))
+                self.usage += usage or Usage()
+            case QuestionSettled(question, verdict, by, why):
+                self._settled(question, verdict, by, why)
+            case TurnEnded(stop, detail, kind):
+                self.stop = stop
+                self.error, self.error_kind = (detail, kind or "error") if stop is Stop.ERROR else (None, None)
+            case _:
+                pass
+
+    def _settled(self, question: Question, verdict: str, by: str, why: str) -> None:
+        self.questions.append(QuestionRecord(KINDS[type(question)], question.server, verdict))
+        if verdict != "accept" and by == "policy":
+            tool = question.tool if isinstance(question, ApproveTool) else None
+            self.denied.append(Denial(KINDS[type(question)], question.server, tool, why))
