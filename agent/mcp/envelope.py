@@ -1,0 +1,99 @@
+"""What a transport carries: messages, and what belongs to them but stands outside the JSON.
+
+A transport is an `anyio.abc.ObjectStream[Envelope]` whose `receive` may also give `Closed` and `Garbled`.
+stdio and memory use only `messages` and `batch`; the rest is for HTTP, where every request has a stream of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from anyio.abc import ObjectStream
+
+from agent.mcp.jsonrpc import Message, RequestId
+
+SALVAGED = 4 * 1024  # bytes at either end of an unreadable message in which its id is sought
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """One frame: a single message, or several if it is a `batch`.
+
+    `about` names the request on whose stream the messages travel; `context` holds headers and authorization inbound,
+    routing headers outbound.
+    """
+
+    messages: tuple[Message, ...]
+    batch: bool = False
+    about: RequestId | None = None
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The stream of request `about` ended; nothing more will come on it."""
+
+    about: RequestId
+
+
+@dataclass(frozen=True, slots=True)
+class Garbled:
+    """Something arrived that is no message. `excerpt` is its beginning, for people.
+
+    `id` is what could be salvaged of it, and `kind` whether that is the id of an answer or of a request. `lost` says
+    that it certainly was a message (one longer than the limit): with no id, any pending answer may have been in it.
+    """
+
+    code: int
+    reason: str
+    excerpt: str
+    id: RequestId | None = None
+    kind: Literal["answer", "request", "unknown"] = "unknown"
+    lost: bool = False
+
+
+Inbound = Envelope | Closed | Garbled
+Channel = ObjectStream[Any]
+"""`send` takes an Envelope, `receive` gives an Inbound and ends with EndOfStream or ConnectionLost."""
+
+Transport = AbstractAsyncContextManager[Channel]
+"""Entering it opens the connection, leaving it closes the connection in order."""
+
+
+class ConnectionLost(Exception):
+    """The other side is gone. The text is a sentence that says what is known of why."""
+
+
+_ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")')
+_TAIL_ID = re.compile(_ID.pattern + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+_METHOD = re.compile(rb'"method"\s*:')
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]')
+
+
+def garbled(code: int, reason: str, head: bytes, tail: bytes, *, lost: bool = False) -> Garbled:
+    """Describe an unreadable message by its first and its last bytes."""
+    excerpt = head[:200].decode("utf-8", "replace")
+    outer = _top_level(head[head.find(b"{") :][:SALVAGED])
+    found = _ID.search(outer) or _TAIL_ID.search(tail[-SALVAGED:])
+    if not found:
+        return Garbled(code, reason, excerpt, lost=lost)
+    literal = found.group(1)
+    id = literal[1:-1].decode("utf-8", "replace") if literal.startswith(b'"') else int(literal)
+    return Garbled(code, reason, excerpt, id, "request" if _METHOD.search(outer) else "answer", lost)
+
+
+def _top_level(head: bytes) -> bytes:
+    """The beginning of an object without what is nested in it: an `id` inside a result is not the message's."""
+    kept, depth, position = bytearray(), 0, 0
+    for token in _TOKEN.finditer(head):
+        if depth <= 1:
+            kept += head[position : token.start()]
+            if token.group()[:1] == b'"':
+                kept += token.group()
+        position = token.end()
+        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token.group(), 0)
+    return bytes(kept + head[position:] if depth <= 1 else kept)

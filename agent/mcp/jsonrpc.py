@@ -1,0 +1,167 @@
+"""JSON-RPC 2.0 messages: four frozen shapes, and the functions that cross the wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+RequestId = int | str
+Params = dict[str, Any]
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    id: RequestId
+    method: str
+    params: Params | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    method: str
+    params: Params | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    id: RequestId
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """`id` is None where the sender could not read the id of what it refuses."""
+
+    id: RequestId | None
+    code: int
+    message: str
+    data: Any = None
+
+
+Message = Request | Notification | Result | Failure
+
+
+class MalformedMessage(ValueError):
+    """The text is not a JSON-RPC 2.0 message. `code` is the error to answer with, `id` what could be read of it."""
+
+    def __init__(self, code: int, reason: str, id: RequestId | None = None) -> None:
+        super().__init__(reason)
+        self.code, self.id = code, id
+
+
+def encode(message: Message) -> bytes:
+    """One message as one line of JSON, without the newline."""
+    return _to_json(_body(message))
+
+
+def encode_batch(messages: tuple[Message, ...]) -> bytes:
+    """Several messages as one JSON array (2025-03-26 only)."""
+    return _to_json([_body(message) for message in messages])
+
+
+def decode(text: str | bytes) -> Message:
+    """Raises MalformedMessage, whatever the text is."""
+    return as_message(parse(text))
+
+
+def parse(text: str | bytes) -> Any:
+    """JSON as a peer may write it: what is not Unicode in it becomes a replacement character.
+
+    Raises:
+        MalformedMessage: with PARSE_ERROR, where it is no JSON at all.
+    """
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        if (mended := _mend(text)) is not None:
+            return mended
+        raise MalformedMessage(PARSE_ERROR, f"not JSON: {error}") from error
+
+
+def as_message(body: Any) -> Message:
+    """The message in parsed JSON. Tolerates null where the member is optional, and a foreign kind of error."""
+    match body:
+        case {"jsonrpc": "2.0", "method": str(method), **rest}:
+            return _as_call(method, rest)
+        case {"jsonrpc": "2.0", "error": error, **rest} if error is not None:
+            return _as_failure(error, rest.get("id"))
+        case {"jsonrpc": "2.0", "result": value, "id": id}:
+            return Result(_request_id(id), value)
+    id = as_request_id(body.get("id")) if isinstance(body, dict) else None
+    raise MalformedMessage(INVALID_REQUEST, "not a JSON-RPC 2.0 message", id)
+
+
+def as_request_id(value: object) -> RequestId | None:
+    """The value if it may be a request id. A bool may not: True would alias 1."""
+    return value if isinstance(value, int | str) and not isinstance(value, bool) else None
+
+
+def _as_call(method: str, rest: Mapping[Any, Any]) -> Request | Notification:
+    params = rest.get("params")
+    id = _request_id(rest["id"]) if "id" in rest else None
+    if params is not None and not isinstance(params, dict):
+        raise MalformedMessage(INVALID_REQUEST, "params must be an object", id)
+    return Notification(method, params) if id is None else Request(id, method, params)
+
+
+def _as_failure(error: Any, id: Any) -> Failure:
+    """An error in the right shape, or at least one that keeps what the peer wanted to say."""
+    match error:
+        case {"code": int(code), "message": str(message), **rest} if not isinstance(code, bool):
+            return Failure(as_request_id(id), code, message, rest.get("data"))
+        case {"message": str(message), **rest}:
+            return Failure(as_request_id(id), INTERNAL_ERROR, message, rest.get("data"))
+    return Failure(as_request_id(id), INTERNAL_ERROR, error if isinstance(error, str) else json.dumps(error))
+
+
+def _request_id(value: object) -> RequestId:
+    if (id := as_request_id(value)) is None:
+        raise MalformedMessage(INVALID_REQUEST, "an id must be a string or an integer")
+    return id
+
+
+def _body(message: Message) -> dict[str, Any]:
+    match message:
+        case Request(id, method, None):
+            return {"jsonrpc": "2.0", "id": id, "method": method}
+        case Request(id, method, params):
+            return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+        case Notification(method, None):
+            return {"jsonrpc": "2.0", "method": method}
+        case Notification(method, params):
+            return {"jsonrpc": "2.0", "method": method, "params": params}
+        case Result(id, value):
+            return {"jsonrpc": "2.0", "id": id, "result": value}
+        case Failure(id, code, text, data):
+            error = {"code": code, "message": text} | ({} if data is None else {"data": data})
+            return {"jsonrpc": "2.0", "id": id, "error": error}
+
+
+def _to_json(body: Any) -> bytes:
+    try:
+        return to_json(body, inf_nan_mode="null")
+    except (PydanticSerializationError, UnicodeEncodeError):  # half of a surrogate pair, out of a model or a file name
+        return to_json(from_json(_without_surrogates(body)), inf_nan_mode="null")
+
+
+def _mend(text: str | bytes) -> Any | None:
+    """The second, slow look at what the fast parser refuses: bytes that are no UTF-8, and lone surrogates."""
+    try:
+        loose = json.loads(text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
+        return from_json(_without_surrogates(loose), allow_inf_nan=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _without_surrogates(body: Any) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")

@@ -1,0 +1,182 @@
+"""One end of a JSON-RPC conversation, with no I/O, no clock and no tasks.
+
+    message in  --receive()-->  event out
+    intent      --call()/...->  message out
+
+A Peer remembers two things: the requests we are waiting on, and the requests the other side is waiting on. They are
+two id spaces: both sides may use id 1 at once, and mean different things. Everything that correlates ids lives here
+and nowhere else. Client and server are the same class, since JSON-RPC is symmetrical.
+
+What the other side does wrong is an event or nothing, never an exception: it must not be able to end our reader.
+What we would do wrong is a LocalProtocolError: a bug of ours, and to be seen.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from agent.mcp.jsonrpc import (
+    INVALID_REQUEST,
+    Failure,
+    Message,
+    Notification,
+    Params,
+    Request,
+    RequestId,
+    Result,
+    as_request_id,
+)
+
+CANCELLED = "notifications/cancelled"
+PROGRESS = "notifications/progress"
+ABANDONED_KEPT = 1_024  # abandoned requests whose late answer is dropped without a word
+
+
+class LocalProtocolError(Exception):
+    """We tried to say something the protocol does not allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The other side wants an answer."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The other side told us something; no answer is expected."""
+
+    notification: Notification
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Our request `id` is settled."""
+
+    id: RequestId
+    outcome: Result | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """Our request `id` reports progress."""
+
+    id: RequestId
+    params: Params
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The other side no longer wants the answer it asked for."""
+
+    id: RequestId
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The message broke the rules; `reply` says so to its sender."""
+
+    reply: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """An answer that belongs to no request of ours."""
+
+    outcome: Result | Failure
+
+
+Event = Asked | Told | Answered | Progressed | Withdrawn | Refused | Stray
+
+
+class Peer:
+    def __init__(self) -> None:
+        self._ids = count(1)
+        self._awaiting: set[RequestId] = set()
+        self._owing: set[RequestId] = set()
+        self._abandoned: deque[RequestId] = deque(maxlen=ABANDONED_KEPT)
+
+    # What we say.
+
+    def call(self, method: str, params: Params | None = None, *, progress: bool = False) -> Request:
+        """A new request. With `progress`, its id is the progress token too (unique among those in flight)."""
+        id = next(self._ids)
+        if progress:
+            params = {**(params or {}), "_meta": {**(params or {}).get("_meta", {}), "progressToken": id}}
+        self._awaiting.add(id)
+        return Request(id, method, params)
+
+    def abandon(self, id: RequestId, reason: str) -> Notification | None:
+        """Stop waiting for our own request. None if it was settled already."""
+        if id not in self._awaiting:
+            return None
+        self._awaiting.discard(id)
+        self._abandoned.append(id)
+        return Notification(CANCELLED, {"requestId": id, "reason": reason})
+
+    def answer(self, id: RequestId, value: Any) -> Result:
+        self._settle(id)
+        return Result(id, value)
+
+    def fail(self, id: RequestId, code: int, message: str, data: Any = None) -> Failure:
+        self._settle(id)
+        return Failure(id, code, message, data)
+
+    # What we hear.
+
+    def receive(self, message: Message) -> Event | None:
+        match message:
+            case Request(id=id):
+                if id in self._owing:
+                    return Refused(Failure(id, INVALID_REQUEST, f"request id {id!r} is in use"))
+                self._owing.add(id)
+                return Asked(message)
+            case Result() | Failure():
+                return self._settled(message)
+            case Notification(method="notifications/progress", params=params):
+                token = as_request_id((params or {}).get("progressToken"))
+                return Progressed(token, params or {}) if token is not None and token in self._awaiting else None
+            case Notification(method="notifications/cancelled", params=params):
+                unwanted = as_request_id((params or {}).get("requestId"))
+                if unwanted is None or unwanted not in self._owing:
+                    return Told(message)  # it crossed our answer on the wire, or ends a subscription
+                self._owing.discard(unwanted)
+                return Withdrawn(unwanted)
+            case Notification():
+                return Told(message)
+
+    def awaits(self, id: RequestId | None) -> bool:
+        """True while an answer to our request `id` is due."""
+        return id in self._awaiting
+
+    def _settled(self, outcome: Result | Failure) -> Event | None:
+        id = self._request_of(outcome)
+        if id is not None:
+            self._awaiting.discard(id)
+            return Answered(id, outcome)
+        if outcome.id in self._abandoned:
+            return None  # it crossed our cancellation on the wire
+        return Stray(outcome)
+
+    def _request_of(self, outcome: Result | Failure) -> RequestId | None:
+        """The request an answer belongs to.
+
+        Some servers answer id 0 with "0", or cannot say the id of what they refuse: such an answer counts only if
+        there is exactly one request it can belong to.
+        """
+        if outcome.id in self._awaiting:
+            return outcome.id
+        if outcome.id is None:
+            candidates = list(self._awaiting) if len(self._awaiting) == 1 else []
+        else:
+            candidates = [id for id in self._awaiting if str(id) == str(outcome.id)]
+        return candidates[0] if len(candidates) == 1 else None
+
+    def _settle(self, id: RequestId) -> None:
+        if id not in self._owing:
+            raise LocalProtocolError(f"nobody is waiting for an answer to {id!r}")
+        self._owing.discard(id)

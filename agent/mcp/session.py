@@ -1,0 +1,279 @@
+"""The anyio shell around a Peer: one reader, callers that wait, handlers that run.
+
+The Peer decides what a message means; here is only what needs tasks and time. Three rules keep it honest:
+
+* There is one reader. It never awaits a handler, so that a server which asks us something in the middle of our own
+  call is served while we wait, and cancellation overtakes the work it cancels.
+* Every handler has a scope of its own, which the reader cancels when the request is withdrawn. Whether an answer may
+  still be sent is asked of the scope and not of the handler: a handler can finish in the very tick it is withdrawn.
+* Whoever stops waiting says so (`notifications/cancelled`), under a bounded shield: the connection may be stuck.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope, Garbled, Inbound
+from agent.mcp.jsonrpc import (
+    INTERNAL_ERROR,
+    Failure,
+    Message,
+    Notification,
+    Params,
+    Request,
+    RequestId,
+    Result,
+)
+from agent.mcp.peer import Answered, Asked, Peer, Progressed, Refused, Stray, Told, Withdrawn
+
+logger = logging.getLogger(__name__)
+
+FAREWELL_SECONDS = 0.4  # how long a last word may take on a connection that may be stuck
+
+OnProgress = Callable[[Params], None]
+
+
+class McpError(Exception):
+    """A JSON-RPC error: raised where the other side answered with one, and raised in a handler to answer with one.
+
+    `code` is the JSON-RPC error code, `data` whatever else the sender attached.
+    """
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
+class Unreadable(Exception):
+    """The answer arrived, but could not be read. Local: the other side does not know of it."""
+
+
+class Handler(Protocol):
+    """What this end does when it is spoken to."""
+
+    async def on_request(self, request: Request, context: Mapping[str, Any]) -> Any:
+        """The result to answer with. Raises McpError to answer with an error."""
+        ...
+
+    def on_notification(self, notification: Notification) -> None:
+        """Called in the order of arrival, and must not block."""
+        ...
+
+    def on_trouble(self, trouble: Garbled | Stray) -> None:
+        """Something arrived that belongs to nothing. For people; the session goes on."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    done: anyio.Event
+    on_progress: OnProgress | None = None
+    outcome: Result | Failure | Exception | None = None
+
+    def settle(self, outcome: Result | Failure | Exception) -> None:
+        self.outcome = outcome
+        self.done.set()
+
+
+class Session:
+    """Made by `open_session`. `refuses_garbage`: answer what is no message with an error, as a server should."""
+
+    def __init__(self, channel: Channel, handler: Handler, tasks: TaskGroup, *, refuses_garbage: bool) -> None:
+        self._channel, self._handler, self._tasks = channel, handler, tasks
+        self._refuses_garbage = refuses_garbage
+        self._peer = Peer()
+        self._waiters: dict[RequestId, _Waiter] = {}
+        self._handling: dict[RequestId, anyio.CancelScope] = {}
+        self._running = 0
+        self._idle = anyio.Event()
+        self._idle.set()
+        self._lost: ConnectionLost | None = None
+        self.closed = anyio.Event()
+
+    async def request(
+        self,
+        method: str,
+        params: Params | None = None,
+        *,
+        on_progress: OnProgress | None = None,
+        about: RequestId | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Ask, and wait for the result. Cancelling the caller withdraws the request, except `initialize`.
+
+        `about` names the other side's request during which we ask, `context` what the transport needs to know.
+
+        Raises:
+            McpError: the other side answered with an error.
+            Unreadable: it answered with something that is no message, or too long a one.
+            ConnectionLost: it is gone, or was before.
+        """
+        if self._lost:
+            raise self._lost
+        request = self._peer.call(method, params, progress=on_progress is not None)
+        waiter = self._waiters[request.id] = _Waiter(anyio.Event(), on_progress)
+        try:
+            await self._channel.send(Envelope((request,), about=about, context=context or {}))
+            await waiter.done.wait()
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+            await self._explain(error)
+        finally:
+            del self._waiters[request.id]
+            # Before the first await: the other side may settle it meanwhile.
+            goodbye = self._peer.abandon(request.id, "the caller no longer waits")
+            if goodbye and method != "initialize" and not self._lost:
+                with anyio.move_on_after(FAREWELL_SECONDS, shield=True):
+                    await self._say(goodbye)
+        match waiter.outcome:
+            case Result(value=value):
+                return value
+            case Failure(code=code, message=message, data=data):
+                raise McpError(code, message, data)
+            case None:
+                raise AssertionError("a waiter is settled before it is woken")
+            case error:
+                raise error
+
+    async def notify(self, method: str, params: Params | None = None, *, about: RequestId | None = None) -> None:
+        """Tell something nobody answers. On a lost connection it is pointless, not wrong."""
+        await self._say(Notification(method, params), about)
+
+    async def idle(self) -> None:
+        """Wait until no handler runs."""
+        await self._idle.wait()
+
+    async def _say(self, message: Message, about: RequestId | None = None) -> None:
+        try:
+            await self._channel.send(Envelope((message,), about=about))
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            logger.debug("the connection closed before %s could be sent", type(message).__name__)
+
+    async def _explain(self, error: Exception) -> None:
+        """Sending failed: the reader is about to learn why."""
+        with anyio.move_on_after(FAREWELL_SECONDS):
+            await self.closed.wait()
+        raise self._lost or ConnectionLost("The connection is closed.") from error
+
+    async def listen(self) -> None:
+        """Read until the other side is gone."""
+        lost = ConnectionLost("The connection is closed.")
+        try:
+            while True:
+                await self._take(await self._channel.receive())
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            pass
+        except ConnectionLost as error:
+            lost = error
+        finally:
+            self._lost = lost
+            self.closed.set()
+            for waiter in list(self._waiters.values()):
+                waiter.settle(lost)
+
+    async def _take(self, item: Inbound) -> None:
+        match item:
+            case Envelope(messages=messages, context=context):
+                for message in messages:
+                    await self._hear(message, context)
+            case Garbled():
+                await self._puzzle(item)
+            case Closed(about=about):
+                if self._peer.awaits(about) and (waiter := self._waiters.get(about)):
+                    waiter.settle(ConnectionLost("The stream closed without an answer."))
+
+    async def _hear(self, message: Message, context: Mapping[str, Any]) -> None:
+        match self._peer.receive(message):
+            case Answered(id, outcome):
+                if waiter := self._waiters.get(id):
+                    waiter.settle(outcome)
+            case Asked(request):
+                scope = self._handling[request.id] = anyio.CancelScope()
+                self._tasks.start_soon(self._serve, request, context, scope)
+            case Progressed(id, params):
+                if (waiter := self._waiters.get(id)) and waiter.on_progress:
+                    self._call(waiter.on_progress, params)
+            case Told(notification):
+                self._call(self._handler.on_notification, notification)
+            case Withdrawn(id):
+                self._handling[id].cancel()
+            case Refused(reply):
+                await self._refuse(reply)
+            case Stray() as stray:
+                self._call(self._handler.on_trouble, stray)
+
+    async def _puzzle(self, item: Garbled) -> None:
+        """Make the best of what is no message: whoever waits for it must not wait for ever."""
+        if self._refuses_garbage or item.kind == "request":
+            await self._refuse(Failure(item.id if item.kind == "request" else None, item.code, item.reason))
+        else:
+            known = self._peer.awaits(item.id)
+            for id, waiter in list(self._waiters.items()):
+                if id == item.id if known else item.lost:
+                    self._peer.abandon(id, item.reason)
+                    waiter.settle(Unreadable(f"The answer could not be read: {item.reason}."))
+        self._call(self._handler.on_trouble, item)
+
+    async def _refuse(self, reply: Failure) -> None:
+        """The reader itself answers here, so it must not be held up by a peer that does not read."""
+        with anyio.move_on_after(FAREWELL_SECONDS):
+            await self._say(reply)
+
+    async def _serve(self, request: Request, context: Mapping[str, Any], scope: anyio.CancelScope) -> None:
+        outcome: Any = None
+        failure: McpError | None = None
+        if not self._running:
+            self._idle = anyio.Event()
+        self._running += 1
+        with scope:
+            try:
+                outcome = await self._handler.on_request(request, context)
+            except McpError as error:
+                failure = error
+            except Exception:
+                logger.exception("handling %s", request.method)
+                failure = McpError(INTERNAL_ERROR, "Internal error")
+        if self._handling.get(request.id) is scope:
+            del self._handling[request.id]
+        if not scope.cancel_called:  # withdrawn, even if the handler won the race: then no answer is owed
+            await self._answer(self._reply(request.id, outcome, failure))
+        self._running -= 1
+        if not self._running:
+            self._idle.set()
+
+    async def _answer(self, reply: Result | Failure) -> None:
+        try:
+            await self._say(reply, reply.id)
+        except (TypeError, ValueError):  # the handler returned what JSON has no words for
+            logger.exception("writing the answer to %r", reply.id)
+            await self._say(Failure(reply.id, INTERNAL_ERROR, "Internal error"), reply.id)
+
+    def _reply(self, id: RequestId, outcome: Any, failure: McpError | None) -> Result | Failure:
+        if failure is None:
+            return self._peer.answer(id, outcome)
+        return self._peer.fail(id, failure.code, failure.message, failure.data)
+
+    def _call(self, callback: Callable[..., None], *arguments: Any) -> None:
+        """What a callback does wrong must not end the reader."""
+        try:
+            callback(*arguments)
+        except Exception:
+            logger.exception("in a callback")
+
+
+@asynccontextmanager
+async def open_session(channel: Channel, handler: Handler, *, refuses_garbage: bool = False) -> AsyncIterator[Session]:
+    """A session over an open channel. Leaving it stops the reader and every handler, and answers nothing more."""
+    async with anyio.create_task_group() as tasks:
+        session = Session(channel, handler, tasks, refuses_garbage=refuses_garbage)
+        tasks.start_soon(session.listen)
+        try:
+            yield session
+        finally:
+            tasks.cancel_scope.cancel()
