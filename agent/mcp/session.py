@@ -138,8 +138,8 @@ class Session:
                 raise McpError(code, message, data)
             case None:
                 raise AssertionError("a waiter is settled before it is woken")
-            case error:
-                raise error
+            case trouble:
+                raise trouble
 
     async def notify(self, method: str, params: Params | None = None, *, about: RequestId | None = None) -> None:
         """Tell something nobody answers. On a lost connection it is pointless, not wrong."""
