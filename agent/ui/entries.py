@@ -1,0 +1,185 @@
+"""What a person types into a field of a form, as the JSON value that it stands for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any
+
+from pydantic_core import from_json
+
+from agent.ui.forms import FORMAT_HINTS, Field, Kind, bound, bounds
+
+_PATTERN_LIMIT = 1_000
+"""Characters of an answer that a server's pattern may be tried on: a bad pattern takes exponential time."""
+
+
+class InvalidEntry(ValueError):
+    """What was typed does not fit; the text is a sentence for the person."""
+
+
+def parse(field: Field, text: str) -> Any:
+    """The JSON value that `text` stands for, or None where an optional field is left out.
+
+    Raises:
+        InvalidEntry: says what would be right.
+    """
+    if not text.strip():
+        return _nothing(field)
+    return _PARSERS[field.kind](field, text)
+
+
+def _nothing(field: Field) -> Any:
+    if field.kind == "choices" and field.required:
+        return _counted(field, [])
+    if field.required:
+        raise InvalidEntry("This one is needed.")
+    return None
+
+
+def _text(field: Field, text: str) -> str:
+    shortest, longest = bound(field, "minLength"), bound(field, "maxLength")
+    if shortest is not None and len(text) < shortest:
+        raise InvalidEntry(f"At least {shortest:g} characters, please.")
+    if longest is not None and len(text) > longest:
+        raise InvalidEntry(f"At most {longest:g} characters, please: these are {len(text)}.")
+    wanted = str(field.rules.get("format"))
+    if wanted in _FORMATS and not _FORMATS[wanted](text):
+        raise InvalidEntry(f"That is not {FORMAT_HINTS[wanted]}.")
+    pattern = field.rules.get("pattern")
+    if isinstance(pattern, str) and not _matches(pattern, text):
+        raise InvalidEntry(f"It has to match the pattern {pattern}")
+    return text
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        return len(text) > _PATTERN_LIMIT or re.search(pattern, text) is not None
+    except re.error:
+        return True  # the server checks for itself; a pattern of another dialect must not lock the form
+
+
+def _integer(field: Field, text: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]{1,300}", text.strip()):
+        raise InvalidEntry("A whole number, please, such as 7.")
+    value = int(text)
+    _within(field, value)
+    return value
+
+
+def _number(field: Field, text: str) -> int | float:
+    text = text.strip()
+    if re.fullmatch(r"[+-]?[0-9]{1,300}", text):
+        value: int | float = int(text)
+    elif re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text) and math.isfinite(float(text)):
+        value = float(text)
+    else:
+        raise InvalidEntry("A number, please, such as 3.5.")
+    _within(field, value)
+    return value
+
+
+def _within(field: Field, value: float) -> None:
+    lowest, highest = bound(field, "minimum"), bound(field, "maximum")
+    if (lowest is not None and value < lowest) or (highest is not None and value > highest):
+        raise InvalidEntry(f"It has to be {bounds(field)}.")
+
+
+def _boolean(field: Field, text: str) -> bool:
+    word = text.strip().lower()
+    if word in ("y", "yes", "true", "on", "1"):
+        return True
+    if word in ("n", "no", "false", "off", "0"):
+        return False
+    raise InvalidEntry("Yes or no, please.")
+
+
+def _choice(field: Field, text: str) -> Any:
+    word = text.strip()
+    if field.numbered and word.isdecimal() and 1 <= int(word) <= len(field.choices):
+        return field.choices[int(word) - 1].value
+    names = [(name, choice.value) for choice in field.choices for name in (choice.title, str(choice.value))]
+    exact = [value for name, value in names if name == word]
+    alike = [value for name, value in names if name.lower() == word.lower()]
+    if exact or alike:
+        return (exact or alike)[0]
+    raise InvalidEntry(f"Please choose {'a number or ' if field.numbered else ''}one of the names above.")
+
+
+def _several(field: Field, text: str) -> list[Any]:
+    chosen: list[Any] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        value = _choice(field, part)
+        if value not in chosen:
+            chosen.append(value)
+    return _counted(field, chosen)
+
+
+def _counted(field: Field, chosen: list[Any]) -> list[Any]:
+    fewest, most = bound(field, "minItems"), bound(field, "maxItems")
+    if fewest is not None and len(chosen) < fewest:
+        raise InvalidEntry(f"Please choose at least {fewest:g}.")
+    if most is not None and len(chosen) > most:
+        raise InvalidEntry(f"Please choose at most {most:g}.")
+    return chosen
+
+
+def _json(field: Field, text: str) -> Any:
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise InvalidEntry("That is not valid JSON.") from error
+
+
+def _is_date(text: str) -> bool:
+    return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", text)) and _parses(date.fromisoformat, text)
+
+
+def _is_time(text: str) -> bool:
+    shape = r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
+    return bool(re.fullmatch(shape, text)) and _parses(datetime.fromisoformat, text.upper())
+
+
+def _parses(read: Callable[[str], object], text: str) -> bool:
+    try:
+        read(text)
+    except ValueError:
+        return False
+    return True
+
+
+_PARSERS[field.kind](field, text)
+
+
+def shown(field: Field, value: Any) -> str:
+    """`value` as a person would type it."""
+    match field.kind:
+        case "boolean":
+            return "yes" if value is True else "no"
+        case "choice":
+            return _title(field, value)
+        case "choices" if isinstance(value, list):
+            return ", ".join(_title(field, item) for item in value)
+        case _:
+            return str(value)
+
+
+def hint(field: Field) -> str:
+    """What fits, in a few words; empty where anything does."""
+    match field.kind:
+        case "boolean":
+            return "yes or no"
+        case "choice":
+            return "one of them"
+        case "choices":
+            return "several, separated by commas"
+        case "integer" | "number":
+            return " ".join(
+                part for part in ("a whole number" if field.kind == "integer" else "a number", bounds(field)) if part
+            )
+        case "json":
+            return "JSON"
+        case "text":
+            return

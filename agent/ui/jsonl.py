@@ -1,0 +1,49 @@
+"""Events as JSON lines: the renderer with no opinions."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import fields, is_dataclass
+from typing import Any, TextIO
+
+from pydantic_core import to_json
+
+from agent.chat.events import Event
+
+_UNSAFE = re.compile(r"[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+
+def record(value: Any) -> Any:
+    """`value` as JSON data: a dataclass becomes an object with its class's name in snake case as `type`."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"type": _snake(type(value).__name__)} | {
+            item.name: record(getattr(value, item.name)) for item in fields(value)
+        }
+    if isinstance(value, dict):
+        return {key: record(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [record(item) for item in value]
+    return value
+
+
+def json_line(value: Any) -> str:
+    """`value` on one line. What a terminal might obey stands escaped, which JSON reads as the same text."""
+    text = to_json(value, inf_nan_mode="null").decode()
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class JsonLines:
+    """Prints every event as it happens: `{"type": "tool_started", "time": SECONDS_SINCE_EPOCH, …}`."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def show(self, event: Event) -> None:
+        kind, *rest = record(event).items()
+        self._out.write(json_line(dict([kind, ("time", round(time.time(), 3)), *rest])) + "\n")
+        self._out.flush()
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

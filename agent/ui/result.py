@@ -1,0 +1,50 @@
+"""The one object a scripted run always ends with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent.chat.messages import Stop, Usage
+from agent.chat.report import Report
+from agent.ui.jsonl import record
+
+
+def result_object(report: Report, seconds: float) -> dict[str, Any]:
+    """Every key is always there. A run that never came to an end of its own was interrupted."""
+    return {
+        "type": "result",
+        "text": report.text,
+        "data": None,
+        "stop": report.stop or Stop.INTERRUPTED,
+        "error": _error(report),
+        "model": report.model,
+        "usage": _usage(report.usage),
+        "tool_calls": [_plain(call) for call in report.tool_calls],
+        "samples": [_plain(sample) | {"usage": _usage(sample.usage)} for sample in report.samples],
+        "questions": [_plain(question) for question in report.questions],
+        "denied": [_plain(denial) for denial in report.denied],
+        "session": None,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _error(report: Report) -> dict[str, str] | None:
+    if report.error is None:
+        return None
+    return {"kind": report.error_kind or "error", "message": report.error}
+
+
+def _usage(usage: Usage | None) -> dict[str, int | None] | None:
+    if usage is None:
+        return None
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cost": None,
+    }
+
+
+def _plain(item: Any) -> dict[str, Any]:
+    """The fields alone: these lists hold one kind of thing each, as their key says."""
+    return {key: value for key, value in record(item).items() if key != "type"}
