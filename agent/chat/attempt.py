@@ -1,0 +1,75 @@
+"""One model request, with retries that can be seen and cancelled."""
+
+from __future__ import annotations
+
+import random
+from contextlib import aclosing
+from itertools import count
+
+import anyio
+
+from agent.chat.events import Retrying, TextArrived, ThinkingArrived
+from agent.chat.outbox import Outbox
+from agent.chat.provider import Finished, Provider, ProviderError, Request, TextDelta, ThinkingDelta
+
+ATTEMPTS = 5
+FIRST_WAIT = 0.5  # seconds; doubled with each further try
+LONGEST_WAIT = 60.0  # seconds; a provider that asks for more is not waited for
+
+
+async def attempt(
+    provider: Provider, request: Request, outbox: Outbox, *, origin: str = "", said: list[str] | None = None
+) -> Finished:
+    """Ask until it answers, as long as another try can help and nothing of an answer has been seen yet.
+
+    The text goes to the outbox as it arrives, marked with `origin`, and into `said`, which a caller that is
+    interrupted can keep.
+
+    Raises:
+        ProviderError: what the last try ended with.
+    """
+    said = [] if said is None else said
+    for tries in count(1):
+        seen: list[str] = []
+        try:
+            return await _once(provider, request, outbox, origin, said, seen)
+        except ProviderError as error:
+            if seen or not error.retryable or tries == ATTEMPTS:
+                raise
+            await _wait(tries, error, outbox)
+    raise AssertionError("unreachable")
+
+
+async def _once(
+    provider: Provider, request: Request, outbox: Outbox, origin: str, said: list[str], seen: list[str]
+) -> Finished:
+    async with aclosing(provider.stream(request)) as items:
+        async for item in items:
+            match item:
+                case TextDelta(text):
+                    said.append(text)
+                    seen.append("text")
+                    outbox.emit(TextArrived(text, origin))
+                case ThinkingDelta(text):
+                    seen.append("thinking")
+                    outbox.emit(ThinkingArrived(text, origin))
+                case Finished():
+                    return item
+    raise ProviderError("incomplete", f"{provider.name} ended its reply without finishing it; try again.")
+
+
+async def _wait(tries: int, error: ProviderError, outbox: Outbox) -> None:
+    seconds = wait_before_retry(tries, error.retry_after)
+    if seconds > LONGEST_WAIT:
+        raise ProviderError(
+            error.kind, f"{error} It asks to wait {seconds:.0f} seconds; try again then.", retry_after=seconds
+        ) from error
+    outbox.emit(Retrying(str(error), seconds))
+    await anyio.sleep(seconds)
+
+
+def wait_before_retry(tries: int, retry_after: float | None) -> float:
+    """Seconds: what the provider asked for, else doubling, spread so that many clients do not come back at once."""
+    if retry_after is not None:
+        return max(0.0, retry_after)
+    return float(FIRST_WAIT * 2 ** (tries - 1) * random.uniform(0.75, 1.25))
