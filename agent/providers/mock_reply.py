@@ -1,0 +1,95 @@
+"""What a mock is about to say, and how much of it a request lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic_core import to_json
+
+from agent.chat.messages import (
+    AssistantMessage,
+    Content,
+    Message,
+    Stop,
+    Text,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+from agent.chat.provider import ProviderError, Request
+
+PIECE = 12
+"""Characters of one streamed piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`wait` is in seconds, spread over the whole reply. With `failure` the reply breaks off where it would have ended."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    wait: float = 0
+    failure: ProviderError | None = None
+    stop: Stop = Stop.END
+
+    @property
+    def pieces(self) -> list[str]:
+        return [self.text[start : start + PIECE] for start in range(0, len(self.text), PIECE)]
+
+    @property
+    def message(self) -> AssistantMessage:
+        text = (Text(self.text),) if self.text else ()
+        return AssistantMessage((*text, *self.calls), Stop.TOOL_USE if self.calls else self.stop)
+
+
+def limit(reply: Reply, request: Request) -> Reply:
+    """The reply as the request's stop sequences and token limit leave it; a word counts as a token."""
+    cuts = [reply.text.find(sequence) for sequence in request.stop_sequences if sequence]
+    if found := [cut for cut in cuts if cut >= 0]:
+        reply = replace(reply, text=reply.text[: min(found)], calls=(), stop=Stop.STOP_SEQUENCE)
+    if request.max_tokens is None or _spoken(reply) <= request.max_tokens:
+        return reply
+    kept = " ".join(reply.text.split()[: request.max_tokens])
+    return replace(reply, text=kept, calls=(), stop=Stop.MAX_TOKENS)
+
+
+def number_calls(request: Request, wanted: Iterable[tuple[str, str]]) -> tuple[ToolCall, ...]:
+    """Calls from (tool, arguments as written), with ids that are new in this conversation."""
+    before = sum(len(said.tool_calls) for said in request.messages if isinstance(said, AssistantMessage))
+    return tuple(ToolCall.parse(f"mock_{before + n}", tool, raw) for n, (tool, raw) in enumerate(wanted, start=1))
+
+
+def write_arguments(arguments: object) -> str:
+    return to_json(arguments, inf_nan_mode="null").decode()
+
+
+def count(request: Request, reply: Reply) -> Usage:
+    """Words in place of tokens."""
+    heard = len(request.system.split()) + sum(_words(message) for message in request.messages)
+    return Usage(input_tokens=heard, output_tokens=_spoken(reply))
+
+
+def last_user_text(request: Request) -> str:
+    said = (message for message in reversed(request.messages) if isinstance(message, UserMessage))
+    return next((plain_text(message.content) for message in said), "")
+
+
+def plain_text(content: Sequence[Content]) -> str:
+    """Text as it is, a note for anything else."""
+    return "\n".join(part.text if isinstance(part, Text) else f"[{part.mime_type}]" for part in content)
+
+
+def _spoken(reply: Reply) -> int:
+    return _words(reply.message)
+
+
+def _words(message: Message) -> int:
+    match message:
+        case UserMessage(content):
+            return len(plain_text(content).split())
+        case ToolMessage(results):
+            return sum(len(plain_text(result.content).split()) for result in results)
+        case AssistantMessage():
+            return len(message.text.split()) + sum(len(call.raw.split()) for call in message.tool_calls)
