@@ -35,9 +35,10 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The stream of request `about` ended; nothing more will come on it."""
+    """The stream of request `about` ended without an answer; `error` says why, where more is known than that."""
 
     about: RequestId
+    error: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True)

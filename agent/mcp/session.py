@@ -184,9 +184,10 @@ class Session:
                     await self._hear(message, context)
             case Garbled():
                 await self._puzzle(item)
-            case Closed(about=about):
+            case Closed(about=about, error=error):
                 if self._peer.awaits(about) and (waiter := self._waiters.get(about)):
-                    waiter.settle(ConnectionLost("The stream closed without an answer."))
+                    self._peer.abandon(about, "its stream closed")
+                    waiter.settle(error or ConnectionLost("The stream closed without an answer."))
 
     async def _hear(self, message: Message, context: Mapping[str, Any]) -> None:
         match self._peer.receive(message):
