@@ -20,6 +20,7 @@ USER_FILE = "config.toml"
 PROJECT_FILE = "mcp-chat.toml"
 SECTIONS = (*Settings.model_fields, "providers", "servers")
 
+
 @dataclass(frozen=True, slots=True)
 class Layer:
     """One file. `project` marks one that was found in the working directory rather than asked for."""

@@ -12,6 +12,7 @@ from agent.chat.policy import Permission
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
 Filled = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Kind = Literal["openai", "anthropic", "mock"]
 Approval = Literal["allow", "ask", "deny", "manual"]
 
 ANSWERS = ("ask", "decline", "cancel", "defaults")
@@ -34,7 +35,7 @@ class ChatTable(Table):
 
 
 class ProviderTable(Table):
-    kind: Literal["openai", "anthropic", "mock"] | None = None
+    kind: Kind | None = None
     api: Literal["responses", "chat"] | None = None
     api_key: SecretStr | None = None
     base_url: Filled | None = None

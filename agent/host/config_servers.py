@@ -1,0 +1,118 @@
+"""Servers and providers out of configuration entries, and out of what `--server` says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from agent.host.config_errors import ConfigError, Disabled, fault
+from agent.host.config_models import ProviderTable, ServerTable
+from agent.host.config_values import UnsetVariable, anchor_provider, anchor_server, expand
+
+_NAMED = re.compile(r"([A-Za-z0-9_-]+)=(.*)", re.DOTALL)
+_UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One table of `[servers]` or `[providers]` as it stands in its file. `where` is its path there."""
+
+    name: str
+    raw: Any
+    where: str
+    source: Path
+    text: str = ""
+    project: bool = False
+
+    @property
+    def kind(self) -> Literal["server", "provider"]:
+        return "provider" if self.where.startswith("providers.") else "server"
+
+    def disabled(self, reason: str) -> Disabled:
+        required = isinstance(self.raw, dict) and self.raw.get("required") is True
+        return Disabled(self.kind, self.name, f"{self.source}: {reason}", required)
+
+
+def load_server(entry: Entry, environ: Mapping[str, str]) -> ServerTable | Disabled:
+    """The server, or why it is left out: a fault in one entry disables that entry only."""
+    if not entry.name or "/" in entry.name or not entry.name.isprintable():
+        return entry.disabled(f"{entry.where}: a server's name may not be empty or hold '/' or control characters.")
+    table = _load(ServerTable, entry, environ)
+    if isinstance(table, Disabled):
+        return table
+    if not table.ways:
+        return entry.disabled(f"{entry.where}.command: is missing; a server needs command, url or bundled.")
+    if len(table.ways) > 1:
+        return entry.disabled(f"{entry.where}: {' and '.join(table.ways)} exclude each other.")
+    if table.url is not None:
+        return entry.disabled(f"{entry.where}.url: this version reaches servers over stdio only.")
+    return anchor_server(table, entry.source.parent)
+
+
+def load_provider(entry: Entry, environ: Mapping[str, str]) -> ProviderTable | Disabled:
+    table = _load(ProviderTable, entry, environ)
+    return table if isinstance(table, Disabled) else anchor_provider(table, entry.source.parent)
+
+
+def _load(model: type[Any], entry: Entry, environ: Mapping[str, str]) -> Any:
+    if not isinstance(entry.raw, dict):
+        return entry.disabled(f"{entry.where}: must be a table.")
+    try:
+        return model.model_validate(expand(entry.raw, environ, entry.where))
+    except UnsetVariable as error:
+        return entry.disabled(str(error))
+    except ValidationError as error:
+        return entry.disabled(fault(model, entry.where, error, entry.text))
+
+
+def parse_spec(spec: str, taken: Collection[str], cwd: Path) -> tuple[str, ServerTable]:
+    """What `--server [NAME=]SPEC` asks for: a `.py` file, a command line, a URL, or `bundled:NAME`.
+
+    Raises:
+        ConfigError: where nothing can be made of it.
+    """
+    named = _NAMED.fullmatch(spec)
+    name, rest = (named[1], named[2]) if named else ("", spec)
+    guess, raw = _read_spec(rest.strip(), cwd)
+    if "url" in raw:
+        raise ConfigError(f"--server {spec}: this version reaches servers over stdio only.")
+    try:
+        table = ServerTable.model_validate(raw)
+    except ValidationError as error:
+        raise ConfigError(f"--server {spec}: {fault(ServerTable, '', error)}") from error
+    return name or _unique(_UNFIT.sub("-", guess).strip("-") or "server", taken), table
+
+
+def _read_spec(spec: str, cwd: Path) -> tuple[str, dict[str, Any]]:
+    """A name for it, and the table that it stands for."""
+    if spec.startswith("bundled:"):
+        bundled = spec.removeprefix("bundled:")
+        return bundled, {"bundled": bundled}
+    if re.match(r"https?://", spec):
+        return urlsplit(spec).hostname or "server", {"url": spec}
+    try:
+        program, *arguments = [spec] if (cwd / spec).is_file() else shlex.split(spec)
+    except ValueError as error:
+        raise ConfigError(f"--server {spec!r} is no command line: {error}.") from error
+    if program.endswith(".py"):
+        script = str(cwd / Path(program).expanduser())
+        return Path(program).stem, {"command": sys.executable, "args": [script, *arguments]}
+    command = str(cwd / Path(program).expanduser()) if "/" in program else program
+    return Path(program).name, {"command": command, "args": arguments}
+
+
+def _unique(name: str, taken: Collection[str]) -> str:
+    numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(other for other in numbered if other not in taken)
+
+
+def bundled_demo() -> dict[str, ServerTable]:
+    return {"demo": ServerTable(bundled="demo")}

@@ -1,0 +1,85 @@
+"""Which model answers, and why that one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import get_args
+
+from agent.host.config_errors import ConfigError, Disabled, nearest
+from agent.host.config_models import Kind, ProviderTable
+from agent.providers.registry import DEFAULT_MODELS, ProviderConfig
+
+KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+MOCK = "mock/demo"
+
+
+def provider_configs(
+    tables: Mapping[str, ProviderTable | Disabled], environ: Mapping[str, str]
+) -> dict[str, ProviderConfig | Disabled]:
+    """Every provider that can be named: the configured ones, and each kind by its own name without configuration."""
+    known = {kind: ProviderTable() for kind in get_args(Kind)} | dict(tables)
+    return {
+        name: table if isinstance(table, Disabled) else _provider_config(name, table, environ)
+        for name, table in known.items()
+    }
+
+
+def _provider_config(name: str, table: ProviderTable, environ: Mapping[str, str]) -> ProviderConfig | Disabled:
+    kind: Kind | None = table.kind or next((kind for kind in get_args(Kind) if kind == name), None)
+    if kind is None:
+        return Disabled(
+            "provider", name, f"providers.{name}.kind: is missing; it is one of {', '.join(get_args(Kind))}."
+        )
+    key = table.api_key.get_secret_value() if table.api_key else None
+    if key is None and table.base_url is None:  # the key in the environment is for the vendor's own address
+        key = environ.get(KEYS.get(kind, ""))
+    return ProviderConfig(
+        name,
+        kind,
+        api=table.api,
+        api_key=key,
+        base_url=table.base_url,
+        script=Path(table.script) if table.script else None,
+        headers={header: value.get_secret_value() for header, value in table.headers.items()},
+    )
+
+
+def choose_model(
+    asked: str | None,
+    configured: str | None,
+    aliases: Mapping[str, str],
+    providers: Mapping[str, ProviderConfig | Disabled],
+) -> tuple[str, str]:
+    """PROVIDER/MODEL, and a sentence that says why it is that one.
+
+    Raises:
+        ConfigError: where it names no provider there is, or one that is disabled.
+    """
+    if asked is not None:
+        return resolve_label(asked, aliases, providers), f"{asked} was asked for."
+    if configured is not None:
+        return resolve_label(configured, aliases, providers), "The configuration names it."
+    for kind, variable in KEYS.items():
+        provider = providers[kind]
+        if isinstance(provider, ProviderConfig) and provider.api_key:
+            return f"{kind}/{DEFAULT_MODELS[kind]}", f"No model is configured, and {variable} is set."
+    return MOCK, f"No model is configured, and neither {' nor '.join(KEYS.values())} is set."
+
+
+def resolve_label(label: str, aliases: Mapping[str, str], providers: Mapping[str, ProviderConfig | Disabled]) -> str:
+    """PROVIDER/MODEL for what a person calls a model: that itself, or an alias.
+
+    Raises:
+        ConfigError: where it names no provider there is, or one that is disabled.
+    """
+    full = aliases.get(label, label)
+    name, slash, model = full.partition("/")
+    if not slash or not model:
+        raise ConfigError(f"{full!r} is neither PROVIDER/MODEL nor an alias.{nearest(full, [*aliases, *providers])}")
+    provider = providers.get(name)
+    if provider is None:
+        raise ConfigError(f"{full}: there is no provider {name!r}.{nearest(name, providers)}")
+    if isinstance(provider, Disabled):
+        raise ConfigError(f"{full} cannot be used: {provider.reason}")
+    return full
