@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from anyio.abc import ObjectStream
+from pydantic_core import to_json
 
-from agent.mcp.jsonrpc import Message, RequestId
+from agent.mcp.jsonrpc import MalformedMessage, Message, RequestId
 
 SALVAGED = 4 * 1024  # bytes at either end of an unreadable message in which its id is sought
+EXCERPT = 200  # bytes of it that are shown to people
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,20 @@ _METHOD = re.compile(rb'"method"\s*:')
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]')
 
 
+def misshapen(error: MalformedMessage, body: Any) -> Garbled:
+    """Describe JSON that is no message. An `id` counts only in what looks like an answer or a request: logs have ids."""
+    excerpt = str(to_json(body, inf_nan_mode="null")[:EXCERPT], "utf-8", "replace")
+    match body:
+        case {"method": _}:
+            return Garbled(error.code, str(error), excerpt, error.id, "request")
+        case {"result": _} | {"error": _}:
+            return Garbled(error.code, str(error), excerpt, error.id, "answer")
+    return Garbled(error.code, str(error), excerpt)
+
+
 def garbled(code: int, reason: str, head: bytes, tail: bytes, *, lost: bool = False) -> Garbled:
     """Describe an unreadable message by its first and its last bytes."""
-    excerpt = head[:200].decode("utf-8", "replace")
+    excerpt = head[:EXCERPT].decode("utf-8", "replace")
     outer = _top_level(head[head.find(b"{") :][:SALVAGED])
     found = _ID.search(outer) or _TAIL_ID.search(tail[-SALVAGED:])
     if not found:

@@ -157,7 +157,7 @@ def _to_json(body: Any) -> bytes:
 def _mend(text: str | bytes) -> Any | None:
     """The second, slow look at what the fast parser refuses: bytes that are no UTF-8, and lone surrogates."""
     try:
-        loose = json.loads(text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
+        loose = json.loads(text.decode("utf-8-sig", "replace") if isinstance(text, bytes) else text)
         return from_json(_without_surrogates(loose), allow_inf_nan=False)
     except (ValueError, RecursionError):
         return None

@@ -1,0 +1,197 @@
+"""How a conversation begins and what may be said in it: revisions, the handshake, capabilities, with no I/O.
+
+The revisions of the handshake era agree on one in `initialize` (section "Lifecycle" of the specification): the client
+offers, the server answers with the same or another, the client takes it or leaves. What either side declared there
+bounds everything that follows: `offers` and `accepts` are the questions both ends ask before they speak.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.mcp.envelope import ConnectionLost
+from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params
+
+HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS_REVISIONS = ("2026-07-28",)
+REVISIONS = (*HANDSHAKE_REVISIONS, *STATELESS_REVISIONS)
+NEWEST_HANDSHAKE = HANDSHAKE_REVISIONS[-1]
+
+Capabilities = Mapping[str, Any]
+"""As on the wire: `{"tools": {"listChanged": True}}`."""
+
+
+class HandshakeFailed(ConnectionLost):
+    """The two sides found no way to talk. The text is a sentence that says why."""
+
+
+class NotOffered(Exception):
+    """The server did not declare what the call needs, so it was not asked. Local: nothing was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What the handshake settled. `server` is the other side's `serverInfo`, `capabilities` what it declared."""
+
+    revision: str
+    capabilities: Capabilities = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
+    instructions: str | None = None
+
+
+def at_least(revision: str, minimum: str) -> bool:
+    """Whether a revision is one we know and as new as `minimum`. They are a list, and not compared as text."""
+    return revision in REVISIONS and REVISIONS.index(revision) >= REVISIONS.index(minimum)
+
+
+# The client's part of the handshake.
+
+
+def offer(revision: str, capabilities: Capabilities, client: Mapping[str, Any]) -> Params:
+    """The params of `initialize`."""
+    return {
+        "protocolVersion": revision,
+        "capabilities": declared_for(revision, capabilities),
+        "clientInfo": dict(client),
+    }
+
+
+def accept(answer: Any) -> Agreement:
+    """What the server's answer to `initialize` settles. Whatever is optional may be missing or misshapen.
+
+    Raises:
+        HandshakeFailed: it names no revision, or one we do not speak.
+    """
+    result = answer if isinstance(answer, dict) else {}
+    revision = result.get("protocolVersion")
+    if revision not in HANDSHAKE_REVISIONS:
+        named = f"answered with protocol version {revision!r}" if revision else "answered without a protocol version"
+        raise HandshakeFailed(f"The server {named}; this program speaks {_listed(HANDSHAKE_REVISIONS)}.")
+    instructions = result.get("instructions")
+    return Agreement(
+        revision,
+        _read_capabilities(result.get("capabilities")),
+        _object(result.get("serverInfo")),
+        instructions if isinstance(instructions, str) else None,
+    )
+
+
+def next_offer(message: str, data: Any, offered: Sequence[str]) -> str | None:
+    """The revision to try after `initialize` was refused with this error; None if it was not about the revision.
+
+    Servers name what they support in `data.supported`, or only in the text; those that name nothing get the next
+    older one.
+    """
+    supported = _object(data).get("supported")
+    named = supported if isinstance(supported, list) else re.findall(r"\b\d{4}-\d{2}-\d{2}\b", message)
+    if not named and "version" not in message.lower():
+        return None
+    others = [name for name in named if name not in offered]
+    candidates = [known for known in HANDSHAKE_REVISIONS if known not in offered and (known in others or not others)]
+    return candidates[-1] if candidates else None
+
+
+def refused(message: str, offered: Sequence[str]) -> HandshakeFailed:
+    """For a server that would take none of our offers."""
+    return HandshakeFailed(f"The server refused protocol version {_listed(offered)}: {message}")
+
+
+# The server's part.
+
+
+def settle(requested: object) -> str:
+    """The revision a server answers an offer with: the same if it speaks it, else its newest."""
+    return requested if isinstance(requested, str) and requested in HANDSHAKE_REVISIONS else NEWEST_HANDSHAKE
+
+
+# What may be said.
+
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "tools/list": ("tools",),
+    "tools/call": ("tools",),
+    "resources/list": ("resources",),
+    "resources/templates/list": ("resources",),
+    "resources/read": ("resources",),
+    "resources/subscribe": ("resources", "subscribe"),
+    "resources/unsubscribe": ("resources", "subscribe"),
+    "prompts/list": ("prompts",),
+    "prompts/get": ("prompts",),
+    "logging/setLevel": ("logging",),
+    "completion/complete": ("completions",),
+}
+"""The server's capability that a client's request stands on, as a path. What is not here needs none."""
+
+
+def offers(agreement: Agreement, method: str) -> bool:
+    """Whether the server said that it answers `method`."""
+    if method == "completion/complete" and not at_least(agreement.revision, "2025-03-26"):
+        return True  # the first revision has completion, and no capability for it
+    return declares(agreement.capabilities, *NEEDED.get(method, ()))
+
+
+def declares(capabilities: Capabilities, *path: str) -> bool:
+    """Whether the capability at this path was declared: `declares(c, "resources", "subscribe")`."""
+    value: Any = capabilities
+    for name in path:
+        value = _object(value).get(name)
+        if value is None or value is False:
+            return False
+    return True
+
+
+def declared_for(revision: str, capabilities: Capabilities) -> dict[str, Any]:
+    """A client's capabilities in the shape `revision` has for them."""
+    shaped = {name: value for name, value in capabilities.items() if value is not None}
+    if not at_least(revision, "2025-06-18"):
+        shaped.pop("elicitation", None)
+    if not at_least(revision, "2025-11-25"):
+        shaped |= {name: {} for name in ("sampling", "elicitation") if name in shaped}
+        shaped.pop("tasks", None)
+    return shaped
+
+
+def objection(method: str, params: Params, capabilities: Capabilities, revision: str) -> tuple[int, str] | None:
+    """The error code and text with which a client that declared `capabilities` refuses a server's wish; None if not."""
+    declared = declared_for(revision, capabilities)
+    capability = CLIENT_METHODS.get(method)
+    if capability is None or not declares(declared, capability):
+        return METHOD_NOT_FOUND, f"this client does not offer {method}"
+    if capability == "elicitation" and not _takes_mode(params.get("mode") or "form", declared[capability]):
+        return INVALID_PARAMS, f"this client did not declare elicitation mode {params['mode']!r}"
+    wants_tools = capability == "sampling" and (params.get("tools") or params.get("toolChoice"))
+    if wants_tools and not declares(declared, "sampling", "tools"):
+        return INVALID_PARAMS, "this client did not declare sampling.tools"
+    return None
+
+
+CLIENT_METHODS: Mapping[str, str] = {
+    "sampling/createMessage": "sampling",
+    "elicitation/create": "elicitation",
+    "roots/list": "roots",
+}
+"""The client's capability that a server's request stands on."""
+
+
+def _takes_mode(mode: object, elicitation: Any) -> bool:
+    """An empty capability means forms only."""
+    return mode in list(_object(elicitation) or {"form": {}})
+
+
+def _read_capabilities(value: Any) -> dict[str, Any]:
+    """A peer's capabilities: null and false are not declared, and true is as good as an object."""
+    return {
+        name: {} if settings is True else settings
+        for name, settings in _object(value).items()
+        if settings is not None and settings is not False
+    }
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _listed(revisions: Sequence[str]) -> str:
+    return ", ".join(revisions)
