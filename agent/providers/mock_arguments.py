@@ -2,246 +2,145 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from agent.providers.mock_words import stems
+from agent.providers.mock_schema import ZONES, Schema, Look, invent, properties, required, look_of
+from agent.providers.mock_words import WORD, stems
 
-Schema = Mapping[str, Any]
+READ = 4_000
+"""Characters in which numbers, paths and named values are looked for."""
 
-DEPTH = 6
-"""How deep a schema is followed: one that refers to itself has no end."""
+NUMBER = re.compile(r"(?<![\w./:-])-?\d{1,15}(?:\.\d{1,15})?(?![\w/:]|\.\d)")
+QUOTED = re.compile(r"""(?<!\w)(?:"([^"]*)"|'([^']*)'|`([^`]*)`)(?!\w)""")
+PROSE = {"message", "text", "content", "prompt", "query", "question", "input", "topic"}
+"""Properties whose text is taken as it stands; another loses what only leads to it ("to Paris", "on the ICE 5")."""
 
-ZONES = (
-    "Africa/Cairo Africa/Johannesburg Africa/Lagos Africa/Nairobi America/Chicago America/Denver America/Los_Angeles "
-    "America/Mexico_City America/New_York America/Sao_Paulo America/Toronto Asia/Dubai Asia/Hong_Kong Asia/Jakarta "
-    "Asia/Kolkata Asia/Seoul Asia/Shanghai Asia/Singapore Asia/Tokyo Australia/Sydney Europe/Amsterdam Europe/Athens "
-    "Europe/Berlin Europe/Dublin Europe/Istanbul Europe/Lisbon Europe/London Europe/Madrid Europe/Moscow Europe/Paris "
-    "Europe/Rome Europe/Stockholm Europe/Vienna Europe/Warsaw Europe/Zurich Pacific/Auckland"
-).split()
-CITIES = {zone.split("/")[1].replace("_", " ").lower(): zone for zone in ZONES}
-
-NUMBER = re.compile(r"(?<![\w./:-])-?\d+(?:\.\d+)?(?![\w/:]|\.\d)")
-QUOTED = re.compile(r"""(?<!\w)"([^"]*)"|(?<!\w)'([^']*)'(?!\w)|`([^`]*)`""")
-PROSE = frozenset("message text content prompt query question input topic".split())
-PREPOSITIONS = r"(?:to|in|for|of|about|on|from|with|at|by|into|as|that|named|called|is|it)"
-
-
-def _zones(text: str) -> list[str]:
-    cities = "|".join(CITIES)
-    found = re.finditer(rf"\b[A-Z][a-z]+/[A-Z]\w+|\bUTC\b|\b(?i:{cities})\b", text)
-    return [CITIES.get(match[0].lower(), match[0]) for match in found]
-
-
-def _matches(pattern: str) -> Callable[[str], list[str]]:
-    return lambda text: [match[0].rstrip(".,;:?!") or match[0] for match in re.finditer(pattern, text)]
-
-
-@dataclass(frozen=True, slots=True)
-class Sort:
-    """Strings of one sort: the properties that hold them, where they stand in a text, one to use if none does."""
-
-    properties: frozenset[str]
-    find: Callable[[str], list[str]]
-    fallback: str
-
-
-SORTS = (
-    Sort(frozenset(["timezone", "zone", "tz"]), _zones, "UTC"),
-    Sort(frozenset(["url", "uri", "link"]), _matches(r"\b[a-z][a-z0-9+.-]*://[^\s\"'`]+"), "https://example.com/"),
-    Sort(frozenset(["pattern", "glob"]), _matches(r"\S*\*\S*"), "*"),
-    Sort(
-        frozenset("path file filename directory dir folder repo source destination".split()),
-        _matches(r"(?<!\S)(?:~|\.\.?|[A-Z]:)?[/\\][^\s\"'`]*|(?<!\S)\.\.?(?=\s|$)|(?<![\w/])[\w-]+\.[a-z]\w{0,4}\b"),
-        ".",
-    ),
-    Sort(frozenset(["date"]), _matches(r"\b\d{4}-\d\d-\d\d\b"), "2026-01-01"),
-    Sort(frozenset(["time"]), _matches(r"\b\d{1,2}:\d\d\b"), "12:00"),
-    Sort(frozenset(["email"]), _matches(r"\S+@\S+\.\w+"), "someone@example.com"),
+LEADING = re.compile(
+    r"(?:(?:to|in|for|of|about|on|from|with|at|by|into|as|that|named|called|is|it)\b\s*)+(?:(?:the|a|an|my)\s+)?", re.I
 )
+TRAILING = re.compile(r"(?:\s+(?:to|in|for|of|on|from|with|at|by|into|and))+$", re.I)
+LONGEST_NAME = 3
+"""Words of a path, place or the like that does not look like one."""
 
 
 @dataclass(slots=True)
 class _Unread:
-    """What of the text no property has taken yet. `rest` is what follows the tool's name."""
+    """What no property has taken yet: of the whole text, and of `rest`, which follows the tool's name."""
 
     text: str
     rest: str
     numbers: list[str]
-    quoted: list[str]
-    sorts: dict[str, list[str]] = field(default_factory=dict)
+    cut: bool = False
 
-    def take(self, sort: Sort) -> str | None:
-        found = self.sorts.setdefault(sort.fallback, sort.find(self.text))
-        if not found:
-            return None
-        self.rest = self.rest.replace(found[0], " ", 1)
-        return found.pop(0)
+    def take(self, look: Look) -> str | None:
+        found = look.find(self.text)
+        if found is not None:
+            self.remove(found)
+        return found and ZONES.get(found.lower(), found) if look.properties.startswith("timezone") else found
+
+    def remove(self, part: str) -> None:
+        self.text, self.rest = self.text.replace(part, " ", 1), self.rest.replace(part, " ", 1)
+        self.cut = True
+
+    def take_number(self, written: str) -> int | float:
+        if written in self.numbers:
+            self.numbers.remove(written)
+        return float(written) if "." in written else int(written)
 
 
 def fill(schema: Schema, text: str, rest: str = "") -> tuple[dict[str, Any], int]:
-    """Arguments for `schema` from `text`, and how many of them the text itself gave.
+    """Arguments for `schema` from `text`, and how many of them the text itself holds.
 
-    What is named (`steps=5`, `5 steps`, an enum's value) counts first, then numbers, paths and the like in their
-    order; `rest`, what is said after the tool's name, goes to the first string. What is required and still missing gets
-    its default, or else a sensible value.
+    What is named (`steps=5`, `5 steps`, a choice of an enum) counts first, then numbers, paths and the like in their
+    order; `rest`, what is said after the tool's name, goes to the first string. What is required and still missing
+    gets its default, or else a sensible value.
     """
-    properties = {name: plain(sub, schema) for name, sub in _properties(schema)}
-    required = [name for name in properties if name in (schema.get("required") or ())]
-    order = required + [name for name in properties if name not in required]
-    unread = _Unread(text, rest, NUMBER.findall(text), ["".join(groups) for groups in QUOTED.findall(rest)])
+    known, needed = properties(schema), required(schema)
+    order = needed + [name for name in known if name not in needed]
+    unread = _Unread(text[:READ], rest, NUMBER.findall(text[:READ]))
     filled: dict[str, Any] = {}
-    for read in (_read_named, _read_sort):
+    for read in (_read_named, _read_by_look):
         for name in order:
-            if name not in filled and (value := read(name, properties[name], unread)) is not None:
+            if name not in filled and (value := read(name, known[name], unread)) is not None:
                 filled[name] = value
-    given = len(filled)
-    for name in _prose(required or order, properties, filled):
-        if (value := _read_prose(name, properties[name], unread)) is not None:
+    held = len(filled)
+    for name in _text_properties(needed or order, known, filled):
+        if value := _read_text(name, known[name], unread):
             filled[name] = value
-    for name in required:
+    for name in needed:
         if name not in filled:
-            filled[name] = invent(name, properties[name], schema)
-    return {name: filled[name] for name in properties if name in filled}, given
-
-
-def invent(name: str, schema: Schema, root: Schema, depth: int = 0) -> Any:
-    """A sensible value: the default, an example, the first choice, or one that fits the type."""
-    for key in ("default", "const"):
-        if schema.get(key) is not None:
-            return schema[key]
-    for key in ("examples", "enum"):
-        if isinstance(choices := schema.get(key), list) and choices:
-            return choices[0]
-    match schema.get("type"):
-        case "number" | "integer":
-            return schema.get("minimum", 1)
-        case "boolean":
-            return False
-        case "null":
-            return None
-        case "array":
-            count = schema.get("minItems", 0)
-            return [invent(name, plain(schema.get("items"), root), root, depth + 1)] * count if depth < DEPTH else []
-        case "object":
-            needed = schema.get("required") or () if depth < DEPTH else ()
-            return {n: invent(n, plain(sub, root), root, depth + 1) for n, sub in _properties(schema) if n in needed}
-    return _invent_string(name, schema)
-
-
-def plain(schema: object, root: Schema, depth: int = 0) -> dict[str, Any]:
-    """The schema with its reference followed, the first alternative that is not null taken, and one type."""
-    if not isinstance(schema, Mapping) or depth > DEPTH:
-        return {}
-    merged = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf", "oneOf", "allOf")}
-    if isinstance(kinds := merged.get("type"), list):
-        merged["type"] = next((kind for kind in kinds if kind != "null"), "null")
-    for branch in _branches(schema, root):
-        return plain(branch, root, depth + 1) | merged
-    return merged
-
-
-def _properties(schema: Schema) -> Iterator[tuple[str, object]]:
-    properties = schema.get("properties")
-    yield from properties.items() if isinstance(properties, Mapping) else ()
-
-
-def _branches(schema: Schema, root: Schema) -> Iterator[object]:
-    if isinstance(reference := schema.get("$ref"), str) and reference.startswith("#/"):
-        target: Any = root
-        for key in reference[2:].split("/"):
-            target = target.get(key) if isinstance(target, Mapping) else None
-        yield target
-    for key in ("anyOf", "oneOf", "allOf"):
-        branches = schema.get(key)
-        yield from (b for b in branches if b != {"type": "null"}) if isinstance(branches, list) else ()
+            filled[name] = invent(name, known[name], schema)
+    return {name: filled[name] for name in known if name in filled}, held
 
 
 def _read_named(name: str, schema: Schema, unread: _Unread) -> Any:
-    """A value that the text connects with the property's name, or with the property alone."""
-    spelled = r"[\s_-]*".join(map(re.escape, re.split(r"[\s_-]+", name)))
-    assigned = re.search(rf"(?i)(?<!\w){spelled}\s*[=:]\s*(\"[^\"]*\"|[^\s,;]+)", unread.text)
+    """A value that the text connects with the property's name, or that only this property can have."""
+    spelled = r"(?<!\w)" + r"[\s_-]*".join(map(re.escape, WORD.findall(name) or [name]))
     match schema:
         case {"enum": [*choices]}:
-            said = (c for c in choices if re.search(rf"(?i)(?<!\w){re.escape(str(c))}(?!\w)", unread.text))
-            return next(said, None)
+            return next((choice for choice in choices if _mentions(unread.text, choice)), None)
         case {"type": "number" | "integer"}:
-            beside = re.search(rf"(?i)({NUMBER.pattern})\s+{spelled}(?!\w)", unread.text) if len(name) > 1 else None
-            if found := assigned or beside:
-                return _number(found[1], unread)
-        case {"type": "boolean"} if len(name) > 2:
-            said_so = re.search(rf"(?i)(\b(?:no|not|without)\s+)?(?<!\w){spelled}(?!\w)", unread.text)
-            return (
-                None if said_so is None else not (said_so[1] or (assigned and assigned[1].lower() in ("false", "no")))
-            )
-        case {"type": "string"} if assigned:
-            unread.rest = unread.rest.replace(assigned[0], " ", 1)
-            return assigned[1].strip('"')
+            return _read_named_number(spelled, unread)
+        case {"type": "boolean"}:
+            said = re.search(rf"(?i)(\b(?:no|not|without)\s+)?{spelled}(?!\w)(\s*[=:]\s*(?:false|no)\b)?", unread.text)
+            return None if said is None or len(name) < 3 else not (said[1] or said[2])
+        case {"type": "string"}:
+            found = re.search(rf'(?is){spelled}\s*(?:[=:]?\s*"([^"]*)"|=\s*([^\s,;]+)|:\s*(.+))', unread.rest)
+            if found:
+                unread.remove(found[0])
+                return next(value for value in found.groups() if value is not None)
     return None
 
 
-def _number(written: str, unread: _Unread) -> int | float | None:
-    if not NUMBER.fullmatch(written):
-        return None
-    if written in unread.numbers:
-        unread.numbers.remove(written)
-    return float(written) if "." in written else int(written)
+def _read_named_number(spelled: str, unread: _Unread) -> int | float | None:
+    assigned = re.search(rf"(?i){spelled}\s*[=:]\s*(-?\d[\d.]*)", unread.text)
+    beside = re.search(rf"(?i)({NUMBER.pattern})\s+{spelled}(?!\w)", unread.text)
+    found = next((said[1].rstrip(".") for said in (assigned, beside) if said), "")
+    return unread.take_number(found) if NUMBER.fullmatch(found) else None
 
 
-def _read_sort(name: str, schema: Schema, unread: _Unread) -> Any:
+def _read_by_look(name: str, schema: Schema, unread: _Unread) -> Any:
     """The next number, path, address … of the text that nothing else has taken."""
-    sort = _sort(name, schema)
-    match schema.get("type"):
-        case "number" | "integer" if unread.numbers:
-            return _number(unread.numbers[0], unread)
-        case "string" if sort:
-            return unread.take(sort)
-        case "array":
-            items = schema.get("items")
-            if isinstance(items, Mapping) and items.get("type") in ("number", "integer"):
-                return [_number(written, unread) for written in tuple(unread.numbers)] or None
-            return list(iter(lambda: unread.take(sort), None)) or None if sort else None
+    look = look_of(name, schema)
+    match schema:
+        case {"type": "number" | "integer"} if unread.numbers:
+            return unread.take_number(unread.numbers[0])
+        case {"type": "array", "items": {"type": "number" | "integer"}}:
+            return [unread.take_number(written) for written in tuple(unread.numbers)] or None
+        case {"type": "array"} if look:
+            return list(iter(lambda: unread.take(look), None)) or None
+        case {"type": "string"} if look:
+            return unread.take(look)
     return None
 
 
-def _prose(names: list[str], properties: Mapping[str, Schema], filled: Mapping[str, Any]) -> list[str]:
-    """The properties that may take free text, best first."""
-    fitting = [n for n in names if n not in filled and properties[n].get("type", "string") == "string"]
-    fitting = [n for n in fitting if "enum" not in properties[n] and "default" not in properties[n]]
-    return sorted(fitting, key=lambda name: _sort(name, properties[name]) is not None)
+def _text_properties(names: list[str], known: Mapping[str, Schema], filled: Mapping[str, Any]) -> list[str]:
+    """The properties that may take free text; those whose values have a look of their own come last."""
+    open_ones = [name for name in names if name not in filled and known[name].get("type", "string") == "string"]
+    free = [name for name in open_ones if not known[name].keys() & {"enum", "default", "const"}]
+    return sorted(free, key=lambda name: look_of(name, known[name]) is not None)
 
 
-def _read_prose(name: str, schema: Schema, unread: _Unread) -> str | None:
-    """Quoted text if there is any, else all that is left; a name or a place loses its preposition."""
-    if _sort(name, schema):
-        return None
-    if unread.quoted and (len(unread.quoted) > 1 or not QUOTED.sub("", unread.rest).strip(" .?!")):
-        quoted = unread.quoted.pop(0)
-        unread.rest = unread.rest.replace(quoted, "", 1).replace('""', "", 1)
-        return quoted
+def _read_text(name: str, schema: Schema, unread: _Unread) -> str | None:
+    """What is in quotes, if something else was said beside it; else all that is left."""
     text = unread.rest.strip(" \t\r\n:,")
-    if not PROSE & set(stems(name)) or unread.sorts and any(" " * 2 in part for part in [unread.rest]):
-        text = re.sub(rf"(?i)^(?:{PREPOSITIONS}\b\s*)+(?:(?:the|a|an|my)\s+)?|\s+{PREPOSITIONS}$", "", text).rstrip(
-            " .?!"
-        )
+    quoted = QUOTED.search(text)
+    if quoted and (unread.cut or quoted[0] == text or len(QUOTED.findall(text)) > 1):
+        unread.remove(quoted[0])
+        return quoted[0][1:-1]
+    if unread.cut or not PROSE & set(stems(name)):
+        text = TRAILING.sub("", re.sub(" {2,}", " ", LEADING.sub("", text, count=1) if LEADING.match(text) else text))
+        text = text.strip(" .?!,")
+    if not stems(text) and not PROSE & set(stems(name)):
+        return None
+    if look_of(name, schema) and len(text.split()) > LONGEST_NAME:
+        return None
     unread.rest = ""
-    return " ".join(text.split(" ")) or None
+    return text
 
 
-def _sort(name: str, schema: Schema) -> Sort | None:
-    said = {*stems(re.sub(r"(?i)time[_ -]?zone", "timezone", name)), str(schema.get("format", ""))}
-    return next((sort for sort in SORTS if said & sort.properties), None)
-
-
-def _invent_string(name: str, schema: Schema) -> str:
-    if sort := _sort(name, schema):
-        return sort.fallback
-    example = re.search(r"'([^']+)'", str(schema.get("description", "")))
-    return example[1] if example else f"any {' '.join(stems(name)) or name}"
-
-
-def as_json(arguments: object) -> str:
-    return json.dumps(arguments, ensure_ascii=False)
+def _mentions(text: str, choice: object) -> bool:
+    return bool(choice) and re.search(rf"(?i)(?<!\w){re.escape(str(choice))}(?!\w)", text) is not None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from json import JSONDecodeError, JSONDecoder
 
 from agent.chat.messages import AssistantMessage, Message, ToolMessage, ToolResult
 from agent.chat.provider import Request, ToolSpec
-from agent.providers.mock_arguments import fill, plain
+from agent.providers.mock_arguments import PROSE, fill
 from agent.providers.mock_reply import Reply, last_user_text, number_calls, plain_text, write_arguments
+from agent.providers.mock_schema import Schema, invent_text, properties, required
 from agent.providers.mock_words import Named, bare, find_by_name, find_named, stems, words
 
 HEAD = 300
@@ -76,7 +77,7 @@ def _begins_request(text: str, tools: Sequence[ToolSpec], *, anywhere: bool) -> 
     named = find_named(said, tools)
     if named and (anywhere or named.start == said[0].start):
         return True
-    return bool(CALL.match(text)) or (anywhere and _guess(text, tools) is not None)
+    return CALL.match(text) is not None or (anywhere and _guess(text, tools) is not None)
 
 
 def _read(text: str, tools: Sequence[ToolSpec]) -> Wish | None:
@@ -115,11 +116,11 @@ def _guess(text: str, tools: Sequence[ToolSpec]) -> Named | None:
         if not hits:
             continue
         named = Named(tool, hits[0].start, hits[-1].end)
-        given = fill(tool.schema, text, "")[1]
+        given = fill(tool.schema, text[:HEAD])[1]
         score = (
             sum(1 / shared[stem] for stem in name & heard) + given / 2 + len(heard & set(stems(tool.description))) / 10
         )
-        rank = (score, -len(tool.schema.get("required") or ()))
+        rank = (score, -len(required(tool.schema)))
         if score >= SURE_ENOUGH and (best is None or rank > best[:2]):
             best = (*rank, named)
     return best and best[2]
@@ -147,29 +148,49 @@ def _quote_one(result: ToolResult, tool: str) -> str:
 
 
 def _introduce(tools: Sequence[ToolSpec]) -> str:
-    first = tools[0].name if tools else "TOOL"
-    examples = "\n".join(f"- `{example(tool)}`" for tool in tools[:SHOWN_EXAMPLES])
-    offer = (
-        f"Of the {len(tools)} tools connected I can call the one your words name, for instance:\n\n{examples}\n"
-        f"- `call {bare(first)} {{…}}` with arguments of your own as JSON"
-        if tools
-        else "No tools are connected, so there is nothing I could call."
-    )
     return (
-        "(mock) Hello! I am a mock, not a language model: I answer offline, and only from the words you use.\n\n"
-        f"{offer}\n\n"
+        "(mock) Hello! I am a mock, not a language model: I answer offline, and only by the words you use.\n\n"
+        f"{_offer(tools)}\n\n"
         "For a real model set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start again."
     )
 
 
+def _offer(tools: Sequence[ToolSpec]) -> str:
+    if not tools:
+        return "No tools are connected, so there is nothing I could call."
+    shown = _one_of_each_server_first(tools)[:SHOWN_EXAMPLES]
+    examples = "\n".join(f"- `{example(tool)}`" for tool in shown)
+    return (
+        f"I can call a tool that your words name; {len(tools)} are connected. For instance:\n\n{examples}\n"
+        f"- `call {bare(tools[0].name)} {{…}}` with its arguments as JSON"
+    )
+
+
+def _one_of_each_server_first(tools: Sequence[ToolSpec]) -> list[ToolSpec]:
+    seen: Counter[str] = Counter()
+    ranked = []
+    for tool in tools:
+        server = tool.name.split("__", 1)[0]
+        ranked.append((seen[server], tool))
+        seen[server] += 1
+    return [tool for _, tool in sorted(ranked, key=lambda pair: pair[0])]
+
+
 def example(tool: ToolSpec) -> str:
     """A request in plain words that calls this tool."""
-    spoken = " ".join(bare(tool.name).replace("-", "_").split("_"))
-    properties = {name: plain(sub, tool.schema) for name, sub in (tool.schema.get("properties") or {}).items()}
-    needed = [properties[name] for name in tool.schema.get("required") or () if name in properties]
-    numbers = [
-        n for n, schema in zip((3, 5, 2, 4), needed, strict=False) if schema.get("type") in ("number", "integer")
-    ]
-    if numbers:
-        return f"{spoken} {' and '.join(map(str, numbers))}"
-    return f"{spoken} hello" if any(schema.get("type") == "string" for schema in needed) else spoken
+    known = properties(tool.schema)
+    numbers = iter((3, 5, 2, 4))
+    values = [_example_value(name, known[name], numbers) for name in required(tool.schema)]
+    said = (" and " if all(value.isdigit() for value in values) else " ").join(filter(None, values))
+    return f"{re.sub('[_-]+', ' ', bare(tool.name))} {said}".strip()
+
+
+def _example_value(name: str, schema: Schema, numbers: Iterator[int]) -> str:
+    match schema:
+        case {"enum": [first, *_]}:
+            return str(first)
+        case {"type": "number" | "integer"}:
+            return str(next(numbers, ""))
+        case {"type": "string"}:
+            return "hello" if PROSE & set(stems(name)) else invent_text(name, schema)
+    return ""

@@ -26,7 +26,7 @@ PIECE = 12
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`wait` is in seconds, spread over the whole reply. With `failure` the reply breaks off where it would have ended."""
+    """`wait` is in seconds, spread over the whole reply. With `failure` it breaks off where it would have ended."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()

@@ -140,10 +140,10 @@ def _failure(kind: ErrorKind | None, where: str) -> ProviderError | None:
 def _explain(error: ValidationError) -> str:
     """The first fault, with its place as a person would write it."""
     fault = error.errors(include_url=False)[0]
-    *place, last = [part + 1 if isinstance(part, int) else part for part in fault["loc"]]
-    where = " ".join(str(part) for part in place) or "the file"
+    keys = {*_File.model_fields, *Turn.model_fields, *Call.model_fields}
+    place = [part + 1 if isinstance(part, int) else part for part in fault["loc"]]
     if fault["type"] != "extra_forbidden":
-        return f"{where}, key {str(last)!r}: {fault['msg']}"
-    known = [*Turn.model_fields, *Call.model_fields] if place else list(_File.model_fields)
-    near = get_close_matches(str(last), known, n=1)
-    return f"{where} has no key {str(last)!r}" + (f", did you mean {near[0]!r}?" if near else "")
+        return f"{' '.join(str(part) for part in place if isinstance(part, int) or part in keys)}: {fault['msg']}"
+    *path, key = map(str, place)
+    near = get_close_matches(key, keys, n=1)
+    return f"{' '.join(path) or 'it'} has no key {key!r}" + (f", did you mean {near[0]!r}?" if near else "")

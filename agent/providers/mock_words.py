@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from agent.chat.provider import ToolSpec
 
-STOPWORDS = frozenset(
-    "a an the this that my your me i you it its is are was be do does did of to in on at for from with by and or "
-    "please can could would will let s what how there some".split()
+STOPWORDS = re.compile(
+    "an?|the|this|that|my|your|me|i|you|its?|is|are|was|be|do|does|did|of|to|in|on|at|for|from|with|by|and|or|s|what|"
+    "how|there|some|please|thanks?|now|today|can|could|would|will|let"
 )
 SYNONYMS = {
     "+": "add", "plus": "add", "sum": "add", "summarise": "summarize", "summary": "summarize", "repeat": "echo",
@@ -39,7 +39,7 @@ class Named(NamedTuple):
 def words(text: str) -> list[Word]:
     """The words that carry meaning; `camelCase` and `snake_case` are several."""
     found = [Word(_stem(match[0]), match.start(), match.end()) for match in WORD.finditer(text)]
-    return [word for word in found if word.stem not in STOPWORDS]
+    return [word for word in found if not STOPWORDS.fullmatch(word.stem)]
 
 
 def stems(text: str) -> tuple[str, ...]:
@@ -97,6 +97,6 @@ def _flat(name: str) -> str:
 
 def _stem(word: str) -> str:
     word = word.lower()
-    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
-        word = f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
+    if word not in SYNONYMS and len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        word = f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
     return SYNONYMS.get(word, word)
