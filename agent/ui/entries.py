@@ -40,12 +40,13 @@ def _nothing(field: Field) -> Any:
 
 
 def _text(field: Field, text: str) -> str:
+    wanted = str(field.rules.get("format"))
+    text = text.strip() if wanted in _FORMATS else text
     shortest, longest = bound(field, "minLength"), bound(field, "maxLength")
     if shortest is not None and len(text) < shortest:
         raise InvalidEntry(f"At least {shortest:g} characters, please.")
     if longest is not None and len(text) > longest:
         raise InvalidEntry(f"At most {longest:g} characters, please: these are {len(text)}.")
-    wanted = str(field.rules.get("format"))
     if wanted in _FORMATS and not _FORMATS[wanted](text):
         raise InvalidEntry(f"That is not {FORMAT_HINTS[wanted]}.")
     pattern = field.rules.get("pattern")
@@ -98,7 +99,7 @@ def _boolean(field: Field, text: str) -> bool:
 
 def _choice(field: Field, text: str) -> Any:
     word = text.strip()
-    if field.numbered and word.isdecimal() and 1 <= int(word) <= len(field.choices):
+    if field.numbered and word.isdecimal() and len(word) < 6 and 1 <= int(word) <= len(field.choices):
         return field.choices[int(word) - 1].value
     names = [(name, choice.value) for choice in field.choices for name in (choice.title, str(choice.value))]
     exact = [value for name, value in names if name == word]
@@ -150,36 +151,18 @@ def _parses(read: Callable[[str], object], text: str) -> bool:
     return True
 
 
-_PARSERS[field.kind](field, text)
-
-
-def shown(field: Field, value: Any) -> str:
-    """`value` as a person would type it."""
-    match field.kind:
-        case "boolean":
-            return "yes" if value is True else "no"
-        case "choice":
-            return _title(field, value)
-        case "choices" if isinstance(value, list):
-            return ", ".join(_title(field, item) for item in value)
-        case _:
-            return str(value)
-
-
-def hint(field: Field) -> str:
-    """What fits, in a few words; empty where anything does."""
-    match field.kind:
-        case "boolean":
-            return "yes or no"
-        case "choice":
-            return "one of them"
-        case "choices":
-            return "several, separated by commas"
-        case "integer" | "number":
-            return " ".join(
-                part for part in ("a whole number" if field.kind == "integer" else "a number", bounds(field)) if part
-            )
-        case "json":
-            return "JSON"
-        case "text":
-            return
+_PARSERS: dict[Kind, Callable[[Field, str], Any]] = {
+    "text": _text,
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+    "choice": _choice,
+    "choices": _several,
+    "json": _json,
+}
+_FORMATS: dict[str, Callable[[str], bool]] = {
+    "email": lambda text: bool(re.fullmatch(r"[^@\s]+@[^@\s]+", text)),
+    "uri": lambda text: bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:\S+", text)),
+    "date": _is_date,
+    "date-time": _is_time,
+}

@@ -152,21 +152,6 @@ _KINDS: dict[str, Kind] = {
     "object": "json",
     "array": "json",
 }
-_PARSERS: dict[Kind, Callable[[Field, str], Any]] = {
-    "text": _text,
-    "integer": _integer,
-    "number": _number,
-    "boolean": _boolean,
-    "choice": _choice,
-    "choices": _several,
-    "json": _json,
-}
-_FORMATS: dict[str, Callable[[str], bool]] = {
-    "email": lambda text: bool(re.fullmatch(r"[^@\s]+@[^@\s]+", text)),
-    "uri": lambda text: bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:\S+", text)),
-    "date": _is_date,
-    "date-time": _is_time,
-}
 FORMAT_HINTS = {
     "email": "an e-mail address",
     "uri": "an address such as https://example.com",

@@ -1,0 +1,26 @@
+"""The terminal itself, as prompt-toolkit's input and output."""
+# ruff: noqa: TID253 - imported only when a terminal is drawn
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TextIO
+
+from prompt_toolkit.output import Output, create_output
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+
+def terminal_output(stream: TextIO) -> Output:
+    """The screen behind `stream`.
+
+    It is never asked where its cursor is: we do not need to know, and a late reply would end up as typed text.
+    """
+    output = create_output(stream)
+    if isinstance(output, Vt100_Output):
+        output.enable_cpr = False
+    return output
+
+
+def use_color(wanted: Literal["auto", "always", "never"], environ: Mapping[str, str]) -> bool:
+    """Whether to colour what is drawn; `NO_COLOR` counts unless the person said otherwise for this run."""
+    return wanted == "always" or (wanted == "auto" and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb")

@@ -1,0 +1,52 @@
+"""Which key does what. Everything else is prompt-toolkit's own line editing."""
+# ruff: noqa: TID253 - imported only when a terminal is drawn
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+if TYPE_CHECKING:
+    from agent.ui.terminal.screen import Screen
+
+
+def key_bindings(screen: Screen) -> KeyBindings:
+    """Enter sends; Alt-Enter, Esc Enter and Ctrl-J begin a new line, so that an unbracketed paste stays one message."""
+    keys = KeyBindings()
+    asked = Condition(lambda: screen.region.dialogue is not None)
+    choosing = Condition(lambda: (dialogue := screen.region.dialogue) is not None and not dialogue.typing)
+    empty = Condition(lambda: not screen.draft.text)
+
+    keys.add("enter")(lambda event: screen.enter())
+    keys.add("c-c", eager=True)(lambda event: screen.interrupt())
+    keys.add("<sigint>")(lambda event: screen.interrupt())
+    keys.add("c-d", filter=~asked & empty)(lambda event: screen.leave())
+    keys.add("c-d", filter=asked)(lambda event: screen.press("cancel"))
+    keys.add("c-x", filter=asked, eager=True)(lambda event: screen.press("decline"))
+    keys.add("s-tab", filter=asked)(lambda event: screen.press("back"))
+
+    @keys.add("c-j", filter=~asked)
+    @keys.add("escape", "enter", filter=~asked)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    @keys.add(Keys.Any, filter=choosing)
+    def _(event: KeyPressEvent) -> None:
+        screen.press(event.data.lower())
+
+    @keys.add(Keys.BracketedPaste, filter=choosing)
+    def _(event: KeyPressEvent) -> None:
+        """A paste is no answer."""
+
+    @keys.add("tab", filter=~asked)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state:
+            buffer.complete_next()
+        else:
+            buffer.start_completion(insert_common_part=True)
+
+    return keys

@@ -1,0 +1,182 @@
+"""What happened, as text for a terminal: rich draws it, once, and it is never drawn again."""
+# ruff: noqa: TID253 - imported only when a terminal is drawn
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import Any, ClassVar
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text as Styled
+
+from agent.chat.events import (
+    Event,
+    Noticed,
+    QuestionSettled,
+    Retrying,
+    SampleFinished,
+    ServerChanged,
+    ToolFinished,
+    TurnEnded,
+    TurnStarted,
+)
+from agent.chat.messages import Audio, Content, Image, Stop, Text, ToolCall
+from agent.chat.questions import ApproveTool, Question
+from agent.chat.report import KINDS
+from agent.ui.escapes import clean_line
+
+FOLDED = 6
+"""Lines of a tool's result that are shown."""
+
+_PADDED = re.compile(r" +$", re.MULTILINE)
+_LOUD = ("warning", "error", "critical", "alert", "emergency")
+
+
+class Painter:
+    """Turns values whose texts are clean into ANSI text of `width` cells."""
+
+    def __init__(self, *, color: bool, verbose: bool = False) -> None:
+        self._verbose = verbose
+        self._console = Console(
+            file=io.StringIO(),
+            force_terminal=True,
+            color_system="standard" if color else None,
+            no_color=not color,
+            highlight=False,
+            legacy_windows=False,
+        )
+
+    def ansi(self, renderable: RenderableType, width: int) -> str:
+        with self._console.capture() as capture:
+            self._console.print(renderable, width=max(10, width), no_wrap=False)
+        return _PADDED.sub("", capture.get())
+
+    def markdown(self, text: str, origin: str = "") -> RenderableType:
+        """A finished block of a reply; a server's sample stands indented under that server's name."""
+        drawn = _Prose(text, code_theme="ansi_dark", hyperlinks=False)
+        return Padding(drawn, (0, 0, 0, 4)) if origin else drawn
+
+    def event(self, event: Event) -> RenderableType | None:
+        """What is worth a line above the prompt; None for what is shown elsewhere or not at all."""
+        match event:
+            case TurnStarted(message):
+                return Styled("\n› ", "bold cyan") + Styled(_flat(message.content), "bold")
+            case ToolFinished():
+                return _tool(event)
+            case SampleFinished(server, model, usage, verdict):
+                spent = f", {usage.input_tokens} + {usage.output_tokens} tokens" if usage else ""
+                return Styled(f"◇ {server} asked {model}: {_SAMPLED[verdict]}{spent}", "magenta")
+            case QuestionSettled():
+                return _settled(event)
+            case ServerChanged(name, "failed" | "lost" as state, detail):
+                return Styled(f"✗ {name} {state}: {detail}", "red")
+            case Noticed(server, level, text) if self._verbose or level not in ("debug", "info") or not server:
+                return _notice(server, level, text)
+            case Retrying(reason, seconds):
+                return Styled(f"↻ {reason} Trying again in {seconds:.0f} s.", "yellow")
+            case TurnEnded(stop, detail) if stop is not Stop.END:
+                return Styled(f"■ {detail or _ENDED.get(stop, str(stop))}", "red" if stop is Stop.ERROR else "yellow")
+            case _:
+                return None
+
+
+class _Code(CodeBlock):
+    """Without a coloured box: it would be copied along, and break when the window gets narrower."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = str(self.text).rstrip()
+        drawn = Syntax(code, self.lexer_name, theme=self.theme, word_wrap=True, background_color="default")
+        yield Padding(drawn, (0, 0, 0, 2), expand=False)
+
+
+class _Title(Heading):
+    """On the left, in bold, whatever its level."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.stylize("bold underline" if self.tag == "h1" else "bold")
+        self.text.justify = "left"
+        yield self.text
+
+
+class _Prose(Markdown):
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "fence": _Code,
+        "code_block": _Code,
+        "heading_open": _Title,
+    }
+
+
+def call_line(tool: str, call: ToolCall, limit: int = 160) -> str:
+    """A call as one line, cut where it gets long."""
+    if call.arguments is None:
+        said = call.raw
+    else:
+        said = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
+    return clean_line(f"{tool}({said})", limit)
+
+
+def result_lines(content: tuple[Content, ...], folded: int = FOLDED) -> list[str]:
+    """The first lines of a result, and how many more there are."""
+    lines = _flat(content).splitlines() or ["(nothing)"]
+    more = len(lines) - folded
+    lines = [line if len(line) <= 400 else f"{line[:400]}… ({len(line):,} characters)" for line in lines[:folded]]
+    return lines if more <= 0 else [*lines, f"… {more} more line{'s' * (more != 1)}"]
+
+
+def tool_block(title: str, lines: list[str], *, failed: bool, seconds: float) -> RenderableType:
+    took = f" {seconds:.1f} s" if seconds >= 0.1 else ""
+    block = Styled.assemble(("✗ " if failed else "● ", "red" if failed else "green"), title, (took, "dim"))
+    for number, line in enumerate(lines):
+        block.append(f"\n  {'└' if number == 0 else ' '} {line}", "red" if failed else "dim")
+    return block
+
+
+def _tool(event: ToolFinished) -> RenderableType:
+    name = f"{event.server}/{event.tool}" if event.tool else event.call.tool
+    lines = result_lines(event.result.content)
+    return tool_block(call_line(name, event.call), lines, failed=event.result.is_error, seconds=event.seconds)
+
+
+def _settled(event: QuestionSettled) -> RenderableType | None:
+    if event.verdict == "accept" and isinstance(event.question, ApproveTool):
+        return None  # the call itself tells
+    why = f": {event.why}" if event.why else ""
+    verdict = "withdrawn" if event.by == "withdrawn" else _VERDICTS[event.verdict]
+    return Styled(f"? {_asked(event.question)} {verdict}{why}", "dim")
+
+
+def _asked(question: Question) -> str:
+    name = f"{question.server}/{question.tool}" if isinstance(question, ApproveTool) else question.server
+    return f"{name} ({KINDS[type(question)]})"
+
+
+def _notice(server: str, level: str, text: str) -> RenderableType:
+    style = "yellow" if level in _LOUD else "dim"
+    return Styled(f"! {server + ': ' if server else ''}{text}", style)
+
+
+def _flat(content: tuple[Content, ...]) -> str:
+    return "\n".join(_part(part) for part in content)
+
+
+def _part(part: Content) -> str:
+    match part:
+        case Text(text):
+            return text
+        case Image(data, mime_type) | Audio(data, mime_type):
+            return f"[{mime_type}, {len(data) * 3 // 4:,} bytes]"
+
+
+_VERDICTS: dict[Any, str] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
+_SAMPLED: dict[Any, str] = {**_VERDICTS, "accept": "answered", "error": "failed"}
+_ENDED = {
+    Stop.INTERRUPTED: "Stopped. What was said so far is kept.",
+    Stop.REFUSAL: "The model refused to answer.",
+    Stop.TIMEOUT: "The time was up.",
+}

@@ -1,0 +1,263 @@
+"""One prompt-toolkit application for the whole chat: it owns the keyboard and the bottom of the screen.
+
+What is finished is written above it and never drawn again. The terminal stays raw all the while, so that Ctrl-C is a
+key, and typing ahead works.
+"""
+# ruff: noqa: TID253 - imported only when a terminal is drawn
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from prompt_toolkit.application import Application
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import Completer
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    VerticalAlign,
+    Window,
+)
+from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.output import ColorDepth, Output
+from prompt_toolkit.styles import Style
+
+from agent.chat.questions import Answer
+from agent.ui.dialogues import Dialogue
+from agent.ui.terminal.keys import key_bindings
+from agent.ui.terminal.region import Fragment, Region
+
+STYLE = Style.from_dict(
+    {
+        "thinking": "italic ansibrightblack",
+        "tool": "ansicyan",
+        "queued": "ansibrightblack",
+        "status": "ansibrightblack",
+        "hint": "ansiyellow",
+        "prompt": "bold ansicyan",
+        "question.title": "bold ansiyellow",
+        "question.done": "ansigreen",
+        "question.error": "bold ansired",
+        "question.keys": "ansibrightblack",
+    }
+)
+
+
+@dataclass(slots=True)
+class Reactions:
+    """What the chat does about the keys that are not the screen's own business."""
+
+    send: Callable[[str], None]
+    interrupt: Callable[[], bool]
+    """Stops what runs; False if nothing does."""
+    leave: Callable[[], None]
+
+
+class Screen:
+    def __init__(
+        self,
+        reactions: Reactions,
+        *,
+        input: Input,
+        output: Output,
+        completer: Completer | None = None,
+        history: Path | None = None,
+        color: bool = True,
+    ) -> None:
+        self.region = Region()
+        self._reactions, self._output = reactions, output
+        self._asking = anyio.Lock()
+        self._answered = anyio.Event()
+        self.draft = Buffer(
+            multiline=True, completer=completer, complete_while_typing=True, history=_history(history), name="draft"
+        )
+        self.entry = Buffer(multiline=False, name="entry")
+        # It can have the focus: a question that wants a key and no text has no line to type on.
+        self._region_window = Window(FormattedTextControl(self._above, focusable=True), dont_extend_height=True)
+        self.app: Application[None] = Application(
+            layout=self._layout(),
+            key_bindings=key_bindings(self),
+            style=STYLE,
+            color_depth=None if color else ColorDepth.MONOCHROME,
+            erase_when_done=True,
+            min_redraw_interval=0.03,
+            input=input,
+            output=output,
+        )
+
+    @property
+    def width(self) -> int:
+        return self._output.get_size().columns
+
+    async def run(self) -> None:
+        """Show the prompt until `close`.
+
+        Raises:
+            EOFError: the terminal is gone.
+        """
+        await self.app.run_async(handle_sigint=False)
+
+    def close(self) -> None:
+        if self.app.is_running and not self.app.is_done:
+            self.app.exit()
+
+    def print(self, text: str) -> None:
+        """Write ANSI text above the bottom region, for good."""
+        if text:
+            self._rewrite(text)
+
+    def refresh(self) -> None:
+        """Something in the region has changed."""
+        self.app.invalidate()
+
+    def shrink(self) -> None:
+        """Something in the region has gone: what is left moves up."""
+        self._rewrite("")
+
+    async def ask(self, dialogue: Dialogue) -> Answer:
+        """Put a question in the input's place; one at a time. Cancelling takes it off the screen again."""
+        async with self._asking:
+            self.region.dialogue, self._answered = dialogue, anyio.Event()
+            self._focus()
+            try:
+                await self._answered.wait()
+            finally:
+                self.region.dialogue = None
+                self._focus()
+        assert dialogue.answer is not None
+        return dialogue.answer
+
+    def enter(self) -> None:
+        """The Enter key: send the draft, or answer what is asked."""
+        self.region.hint = ""
+        if dialogue := self.region.dialogue:
+            if dialogue.typing:
+                dialogue.enter(self.entry.text)
+            else:
+                dialogue.press("enter")
+            self._answer_moved(dialogue)
+        elif self.draft.text.strip():
+            text = self.draft.text
+            self.draft.append_to_history()
+            self.draft.reset()
+            self._reactions.send(text)
+
+    def press(self, key: str) -> None:
+        """A key that a question takes instead of text."""
+        dialogue = self.region.dialogue
+        if dialogue is None:
+            return
+        if key == "v" and dialogue.details:
+            self.print(dialogue.details + "\n")
+            return
+        dialogue.press(key)
+        self._answer_moved(dialogue)
+
+    def interrupt(self) -> None:
+        """Ctrl-C: answers a question with cancel, else stops what runs, else clears the line."""
+        self.region.hint = ""
+        if self.region.dialogue:
+            self.press("cancel")
+        elif self._reactions.interrupt():
+            self.restore_queued()
+        elif self.draft.text:
+            self.draft.reset()
+        else:
+            self.region.hint = "Ctrl-D leaves."
+        self.refresh()
+
+    def leave(self) -> None:
+        """Ctrl-D on an empty line."""
+        self._reactions.leave()
+
+    def restore_queued(self) -> None:
+        """Lines that wait for their turn go back into the draft."""
+        if self.region.queued:
+            text = "\n".join([*self.region.queued, *filter(None, [self.draft.text])])
+            self.region.queued.clear()
+            self.draft.set_document(Document(text, len(text)))
+            self.shrink()
+
+    def _answer_moved(self, dialogue: Dialogue) -> None:
+        if dialogue.answer is not None:
+            self._answered.set()
+        else:
+            self._focus()
+
+    def _focus(self) -> None:
+        """Give the keyboard to the question or back to the draft, which was kept as it was."""
+        dialogue = self.region.dialogue
+        if dialogue and dialogue.typing:
+            self.entry.set_document(Document(dialogue.prefill, len(dialogue.prefill)))
+            self.app.layout.focus(self.entry)
+        else:
+            self.app.layout.focus(self._region_window if dialogue else self.draft)
+        self.shrink()
+
+    def _rewrite(self, text: str) -> None:
+        if not self.app.is_running or self.app.is_done:
+            self._output.write_raw(text.replace("\n", "\r\n"))
+            self._output.flush()
+            return
+        # prompt-toolkit's own run_in_terminal leaves raw mode meanwhile: keys typed then would be echoed, and Ctrl-C
+        # would be a signal.
+        self.app.renderer.erase(leave_alternate_screen=False)
+        self._output.write_raw(text.replace("\n", "\r\n"))
+        self._output.flush()
+        assert self.app.context is not None
+        self.app.context.copy().run(self.app.renderer.render, self.app, self.app.layout)
+
+    def _layout(self) -> Layout:
+        asked = Condition(lambda: self.region.dialogue is not None)
+        typing = Condition(lambda: self.region.dialogue is not None and self.region.dialogue.typing)
+        above = ConditionalContainer(self._region_window, Condition(lambda: bool(self._above())))
+        draft = ConditionalContainer(_line(self.draft, "› "), ~asked)
+        entry = ConditionalContainer(_line(self.entry, "? "), typing)
+        below = ConditionalContainer(Window(FormattedTextControl(self._below), dont_extend_height=True), asked)
+        status = Window(FormattedTextControl(self._status), height=1)
+        menu = CompletionsMenu(max_height=8, scroll_offset=1)
+        return Layout(HSplit([above, draft, entry, below, menu, status], align=VerticalAlign.TOP), self.draft)
+
+    def _above(self) -> StyleAndTextTuples:
+        size = self._output.get_size()
+        return _rows(self.region.above(size.columns, size.rows - 6))
+
+    def _below(self) -> StyleAndTextTuples:
+        return _rows(self.region.below(self.width))
+
+    def _status(self) -> StyleAndTextTuples:
+        if self.region.hint:
+            return [("class:hint", f"  {self.region.hint}")]
+        return [("class:status", f"  {self.region.status}")]
+
+
+def _rows(rows: list[Fragment]) -> StyleAndTextTuples:
+    return [(style, f"{text}\n" if number < len(rows) else text) for number, (style, text) in enumerate(rows, 1)]
+
+
+def _line(buffer: Buffer, mark: str) -> Window:
+    return Window(
+        BufferControl(buffer, include_default_input_processors=True),
+        get_line_prefix=lambda line, wrap: [("class:prompt", mark if line == wrap == 0 else "  ")],
+        wrap_lines=True,
+        dont_extend_height=True,
+    )
+
+
+def _history(path: Path | None) -> History:
+    if path is None:
+        return InMemoryHistory()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    return FileHistory(path)

@@ -1,0 +1,145 @@
+"""The one reader of the outbox in a terminal: events become lines and regions of the screen, questions dialogues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+
+from agent.chat.events import (
+    Event,
+    MessageFinished,
+    Noticed,
+    SampleFinished,
+    ServerChanged,
+    TextArrived,
+    ThinkingArrived,
+    ToolFinished,
+    ToolProgressed,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from agent.chat.messages import Usage
+from agent.chat.outbox import Outbox, Pending
+from agent.ui.dialogues import dialogue
+from agent.ui.escapes import Cleaner, cleaned
+from agent.ui.terminal.blocks import Blocks
+from agent.ui.terminal.paint import Painter, call_line
+from agent.ui.terminal.region import Running
+from agent.ui.terminal.screen import Screen
+
+_THOUGHTS = 2_000
+"""Characters of the model's thinking that are kept to be seen."""
+
+
+class Watcher:
+    """Follows what happens. `turn_ended` is set while no turn is on its way."""
+
+    def __init__(self, screen: Screen, painter: Painter, on_change: Callable[[], None]) -> None:
+        self.usage = Usage()
+        self.servers: dict[str, str] = {}
+        self.turn_ended = anyio.Event()
+        self._screen, self._painter, self._on_change = screen, painter, on_change
+        self._blocks, self._cleaner, self._origin = Blocks(), Cleaner(), ""
+
+    async def follow(self, outbox: Outbox) -> None:
+        async for item in outbox.items:
+            if isinstance(item, Pending):
+                await self._ask(item)
+            else:
+                self.show(item)
+
+    def show(self, event: Event) -> None:
+        """Bring the screen up to date with `event`."""
+        match event:
+            case TextArrived(text, origin):
+                self._text(text, origin)
+                return
+            case ThinkingArrived(text):
+                self._think(text)
+                return
+            case MessageFinished():
+                self._end_text()
+                self.usage += event.usage or Usage()
+                self._on_change()
+                return
+            case _:
+                event = cleaned(event)
+        self._update(event)
+        if (drawn := self._painter.event(event)) is not None:
+            self._screen.print(self._painter.ansi(drawn, self._screen.width))
+
+    def _update(self, event: Event) -> None:
+        region = self._screen.region
+        match event:
+            case ToolStarted(call, server, tool):
+                region.running[call.id] = Running(call_line(f"{server}/{tool}", call, 80))
+            case ToolProgressed(call):
+                if running := region.running.get(call.id):
+                    running.take(event)
+            case ToolFinished(call):
+                region.running.pop(call.id, None)
+            case ServerChanged(name, state):
+                self.servers[name] = state
+            case SampleFinished(usage=usage):
+                self._end_text()
+                self.usage += usage or Usage()
+            case TurnStarted():
+                self.turn_ended = anyio.Event()
+            case TurnEnded():
+                self._end_text()
+                region.running.clear()
+                self.turn_ended.set()
+            case Noticed():
+                pass
+            case _:
+                return
+        self._on_change()
+
+    async def _ask(self, pending: Pending) -> None:
+        """Put a question, unless and until nobody wants the answer any more."""
+        if not pending.open:
+            return
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_withdraw, pending, tasks.cancel_scope)
+            pending.reply(await self._screen.ask(dialogue(pending.question)))
+            tasks.cancel_scope.cancel()
+
+    def _text(self, text: str, origin: str) -> None:
+        if origin != self._origin:
+            self._end_text()
+            self._origin = origin
+            if origin:
+                self._line(f"◇ the model answers {origin}:")
+        self._screen.region.thinking = ""
+        self._print(self._blocks.feed(self._cleaner.feed(text)))
+        self._screen.region.tail = self._blocks.tail
+        self._screen.refresh()
+
+    def _think(self, text: str) -> None:
+        region = self._screen.region
+        region.thinking = (region.thinking + cleaned(text))[-_THOUGHTS:]
+        self._screen.refresh()
+
+    def _end_text(self) -> None:
+        blocks = self._blocks.feed(self._cleaner.finish()) + self._blocks.finish()
+        self._screen.region.tail = self._screen.region.thinking = ""
+        self._print(blocks)
+        self._origin = ""
+
+    def _print(self, blocks: list[str]) -> None:
+        if not blocks:
+            return
+        width = self._screen.width
+        painted = [self._painter.ansi(self._painter.markdown(block, self._origin), width) for block in blocks]
+        self._screen.region.tail = self._blocks.tail
+        self._screen.print("".join("\n" + block.strip("\n") + "\n" for block in painted))
+
+    def _line(self, text: str) -> None:
+        self._screen.print(self._painter.ansi(cleaned(text), self._screen.width))
+
+
+async def _withdraw(pending: Pending, shown: anyio.CancelScope) -> None:
+    await pending.withdrawn.wait()
+    shown.cancel()
