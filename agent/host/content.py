@@ -1,0 +1,125 @@
+"""What servers send, as the model is shown it: every kind of content becomes something, and nothing fails.
+
+Results are cut to a size (`Cutter`); what was cut off stays retrievable by an id for a while.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import mcp_types as types
+from pydantic import BaseModel
+
+from agent.chat.messages import Audio, Content, Image, Text
+
+EMPTY = "(empty result)"
+FOR_USER_ONLY = "(shown to the user only)"
+CHARACTERS_KEPT = 50_000_000
+SHARE_OF_HEAD = 0.75
+
+
+def for_model(blocks: Iterable[Any]) -> list[Content]:
+    """Blocks that are meant for the user alone are left out (content annotations, `audience`)."""
+    return [content_of(block) for block in blocks if not for_user_only(block)]
+
+
+def for_user_only(block: Any) -> bool:
+    annotations = getattr(block, "annotations", None)
+    return annotations is not None and annotations.audience == ["user"]
+
+
+def content_of(block: Any) -> Content:
+    """One block. What no model takes is described instead; a kind nobody knows is shown as it came."""
+    match block:
+        case types.TextContent(text=text):
+            return Text(text)
+        case types.ImageContent(data=data, mime_type=mime_type):
+            return Image(data, mime_type)
+        case types.AudioContent(data=data, mime_type=mime_type):
+            return Audio(data, mime_type)
+        case types.ResourceLink():
+            return Text(_link(block))
+        case types.EmbeddedResource(resource=resource):
+            return resource_of(resource)
+        case _:
+            return Text(f"[content of an unknown kind: {to_json(block)}]")
+
+
+def resource_of(resource: Any) -> Content:
+    match resource:
+        case types.TextResourceContents(uri=uri, text=text):
+            return Text(f'<resource uri="{uri}">\n{text}\n</resource>')
+        case types.BlobResourceContents(uri=uri, blob=blob, mime_type=mime_type):
+            if (mime_type or "").startswith("image/"):
+                return Image(blob, mime_type or "")
+            if (mime_type or "").startswith("audio/"):
+                return Audio(blob, mime_type or "")
+            return Text(f"[binary resource {uri}, {mime_type or 'of unknown type'}, {len(blob) * 3 // 4} bytes]")
+        case _:
+            return Text(f"[resource of an unknown kind: {to_json(resource)}]")
+
+
+def _link(link: types.ResourceLink) -> str:
+    details = [f"name {link.name!r}"]
+    details += [f"type {link.mime_type}"] if link.mime_type else []
+    details += [f"{link.size} bytes"] if link.size is not None else []
+    details += [link.description] if link.description else []
+    return f"[resource {link.uri}: {', '.join(details)}]"
+
+
+def text_of(content: Iterable[Content]) -> str:
+    """Content as text alone, for readers that take nothing else."""
+    return "\n".join(part.text if isinstance(part, Text) else f"[{part.mime_type}]" for part in content)
+
+
+def to_json(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+class Cutter:
+    """Cuts results to `limit` characters of text, and keeps what it cut while there is room."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._kept: OrderedDict[str, str] = OrderedDict()
+        self._count = 0
+
+    def cut(self, content: Sequence[Content]) -> tuple[Content, ...]:
+        """`content` if its text fits, else its head, a marker that says how to read the rest, and its tail."""
+        texts = [part.text for part in content if isinstance(part, Text)]
+        if sum(map(len, texts)) <= self.limit:
+            return tuple(content)
+        whole = "\n".join(texts)
+        head = int(self.limit * SHARE_OF_HEAD)
+        tail = self.limit - head
+        marker = (
+            f"\n[… {len(whole) - self.limit} of {len(whole)} characters left out here. "
+            f'Read on with read_result(id="{self._keep(whole)}", offset={head}) …]\n'
+        )
+        shown = Text(whole[:head] + marker + whole[len(whole) - tail :])
+        return (shown, *(part for part in content if not isinstance(part, Text)))
+
+    def read(self, id: str, offset: int) -> str:
+        """The next part of a result from `offset` on.
+
+        Raises:
+            KeyError: it is not kept, or not any more.
+        """
+        whole = self._kept[id]
+        part, end = whole[offset : offset + self.limit], offset + self.limit
+        if end >= len(whole):
+            return part
+        return f'{part}\n[… {len(whole) - end} characters follow: read_result(id="{id}", offset={end}) …]'
+
+    def _keep(self, text: str) -> str:
+        self._count += 1
+        id = f"r{self._count}"
+        self._kept[id] = text
+        while len(self._kept) > 1 and sum(map(len, self._kept.values())) > CHARACTERS_KEPT:
+            self._kept.popitem(last=False)
+        return id

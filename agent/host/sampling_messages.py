@@ -1,0 +1,143 @@
+"""A server's sampling request as a question to a model, and the model's reply as the server's result.
+
+Tools in such a request are the server's own: the model's calls go back to it, nothing here runs them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import mcp_types as types
+from pydantic import ValidationError
+
+from agent.chat.messages import (
+    AssistantMessage,
+    Message,
+    Stop,
+    Text,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+from agent.chat.provider import Finished, Request, ToolSpec
+from agent.host.content import content_of, text_of
+from agent.host.tool_names import accepted_name
+from agent.mcp.session import McpError
+
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+STOP_REASONS = {
+    Stop.END: "endTurn",
+    Stop.MAX_TOKENS: "maxTokens",
+    Stop.STOP_SEQUENCE: "stopSequence",
+    Stop.TOOL_USE: "toolUse",
+}
+
+_ACCEPTED_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a server asks for. `names` leads from the tool names that the model is shown to the server's own."""
+
+    request: Request
+    hints: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+def read_sample(params: Mapping[str, Any], max_tokens: int) -> Sample:
+    """Read the params of `sampling/createMessage`, with no more than `max_tokens` to be spent on the reply.
+
+    Raises:
+        McpError: -32602 where they make no sense, unbalanced tool calls and results included.
+    """
+    try:
+        asked = types.CreateMessageRequestParams.model_validate(params)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise McpError(INVALID_PARAMS, f"Invalid sampling request: {place}: {first['msg']}") from error
+    request = Request(
+        messages=tuple(_messages(asked.messages)),
+        system=asked.system_prompt or "",
+        tools=tuple(
+            ToolSpec(accepted_name(tool.name), tool.description or "", tool.input_schema) for tool in asked.tools or ()
+        ),
+        max_tokens=min(asked.max_tokens, max_tokens),
+        temperature=asked.temperature,
+        stop_sequences=tuple(asked.stop_sequences or ()),
+        tool_choice=(asked.tool_choice.mode if asked.tool_choice else None) or "auto",
+        effort="lowest",
+    )
+    hints = asked.model_preferences.hints if asked.model_preferences else None
+    return Sample(
+        request,
+        tuple(hint.name for hint in hints or () if hint.name),
+        {accepted_name(tool.name): tool.name for tool in asked.tools or ()},
+    )
+
+
+def _messages(asked: Sequence[types.SamplingMessage]) -> Iterable[Message]:
+    """Every call answered by the very next message, and by all of it (specification, client/sampling)."""
+    owed: list[str] = []
+    for message in asked:
+        blocks = message.content if isinstance(message.content, list) else [message.content]
+        results = [block for block in blocks if isinstance(block, types.ToolResultContent)]
+        if results and (message.role != "user" or len(results) < len(blocks)):
+            raise McpError(INVALID_PARAMS, "Tool results mixed with other content")
+        if sorted(result.tool_use_id for result in results) != sorted(owed):
+            raise McpError(INVALID_PARAMS, "Tool result missing, or one for no tool use")
+        if results:
+            yield ToolMessage(tuple(_result(found) for id in owed for found in results if found.tool_use_id == id))
+        elif message.role == "user":
+            yield UserMessage(tuple(content_of(block) for block in blocks))
+        else:
+            yield AssistantMessage(tuple(_said(block) for block in blocks))
+        owed = [block.id for block in blocks if isinstance(block, types.ToolUseContent)]
+    if owed:
+        raise McpError(INVALID_PARAMS, "Tool result missing")
+
+
+def _said(block: Any) -> Text | ToolCall:
+    if isinstance(block, types.ToolUseContent):
+        return ToolCall(_call_id(block.id), accepted_name(block.name), block.input, json.dumps(block.input))
+    return Text(text_of([content_of(block)]))
+
+
+def _result(block: types.ToolResultContent) -> ToolResult:
+    content = [content_of(part) for part in block.content]
+    if not content and block.structured_content is not None:
+        content = [Text(json.dumps(block.structured_content, ensure_ascii=False))]
+    return ToolResult(_call_id(block.tool_use_id), tuple(content), bool(block.is_error))
+
+
+def _call_id(id: str) -> str:
+    """The server's id, if every model takes it; names are made to fit in the same way."""
+    return id if _ACCEPTED_ID.fullmatch(id) else accepted_name(id)
+
+
+def write_result(sample: Sample, finished: Finished) -> dict[str, Any]:
+    """The result of `sampling/createMessage`.
+
+    Raises:
+        McpError: -32603 where the model called a tool with what is no JSON object.
+    """
+    reply = finished.message
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text or not reply.tool_calls else []
+    for call in reply.tool_calls:
+        if call.arguments is None:
+            raise McpError(INTERNAL_ERROR, f"The model called {call.tool} with arguments that are no JSON object")
+        name = sample.names.get(call.tool, call.tool)
+        blocks.append({"type": "tool_use", "id": call.id, "name": name, "input": call.arguments})
+    return {
+        "role": "assistant",
+        "content": blocks if reply.tool_calls else blocks[0],
+        "model": finished.model,
+        "stopReason": STOP_REASONS.get(reply.stop, str(reply.stop)),
+    }
