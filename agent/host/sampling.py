@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from agent.chat.attempt import attempt
 from agent.chat.events import QuestionSettled, SampleFinished
@@ -90,11 +90,11 @@ class Sampling:
             why = f"sampling.max_requests_per_turn allows {limit} requests in one turn."
             self._refuse(approval, Answer("decline", why=why))
 
-    def _refuse(self, question: ApproveSampling, answer: Answer) -> None:
+    def _refuse(self, question: ApproveSampling, answer: Answer) -> NoReturn:
         self._outbox.emit(QuestionSettled(question, answer.verdict, "policy", answer.why))
         self._rejected(question.server, question.model, answer)
 
-    def _rejected(self, server: str, model: str, answer: Answer, finished: Finished | None = None) -> None:
+    def _rejected(self, server: str, model: str, answer: Answer, finished: Finished | None = None) -> NoReturn:
         self._outbox.emit(SampleFinished(server, model, finished.usage if finished else None, answer.verdict))
         raise McpError(REJECTED, REJECTION)
 
@@ -130,7 +130,7 @@ class Sampling:
         if answer.verdict != "accept" or not isinstance(text, str):
             self._rejected(server, BY_HAND, answer)
         self._outbox.emit(SampleFinished(server, BY_HAND, None, "accept"))
-        return write_result(sample, Finished(AssistantMessage((Text(str(text)),)), None, BY_HAND))
+        return write_result(sample, Finished(AssistantMessage((Text(text),)), None, BY_HAND))
 
 
 def _edited(message: AssistantMessage, answer: Answer) -> AssistantMessage:

@@ -1,0 +1,87 @@
+"""The other direction: what a server may ask of us, answered by one function whatever the revision."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from agent.chat.events import Noticed, QuestionAsked, QuestionSettled
+from agent.chat.outbox import Outbox
+from agent.chat.questions import Answer, FillForm
+from agent.host.config import Config
+from agent.host.policies import configured_answer, form_fault
+from agent.host.sampling import Sampling
+from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
+from agent.mcp.session import McpError
+
+AnswerServer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+"""Answers one server: (method, params) to a result. Raises McpError to refuse."""
+
+
+class ClientFeatures:
+    """`interactive`: a person reads the outbox, and can be asked."""
+
+    def __init__(self, config: Config, outbox: Outbox, sampling: Sampling, *, interactive: bool) -> None:
+        self._config, self._outbox, self._sampling = config, outbox, sampling
+        self._interactive = interactive
+
+    def capabilities(self, server: str) -> dict[str, Any]:
+        """What is declared to `server`: only what a person or the configuration can answer."""
+        declared: dict[str, Any] = {}
+        if self._sampling.allowed(server):
+            declared["sampling"] = {"tools": {}}
+        if self._interactive or self._config.form_answer(server) != "ask":
+            declared["elicitation"] = {"form": {}}
+        if self._roots(server):
+            declared["roots"] = {}
+        return declared
+
+    def answer(self, server: str) -> AnswerServer:
+        """What answers the requests of `server`."""
+
+        async def answer(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+            match method:
+                case "sampling/createMessage":
+                    return await self._sampling.answer(server, params)
+                case "elicitation/create":
+                    return await self._fill_form(server, params)
+                case "roots/list":
+                    return {"roots": self._roots(server)}
+                case "ping":
+                    return {}
+                case _:
+                    raise McpError(METHOD_NOT_FOUND, f"this client does not offer {method}")
+
+        return answer
+
+    def _roots(self, server: str) -> list[dict[str, str]]:
+        """Only the folders that the configuration names for this server (specification, client/roots)."""
+        table = self._config.servers.get(server)
+        folders = [Path(root) for root in table.roots] if table else []
+        return [{"uri": folder.as_uri(), "name": folder.name or str(folder)} for folder in folders]
+
+    async def _fill_form(self, server: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of `elicitation/create` (specification, client/elicitation)."""
+        message, schema = params.get("message"), params.get("requestedSchema")
+        if (params.get("mode") or "form") != "form":
+            raise McpError(INVALID_PARAMS, f"this client did not declare elicitation mode {params['mode']!r}")
+        if not isinstance(message, str) or not isinstance(schema, dict):
+            raise McpError(INVALID_PARAMS, "a form needs a message and a requestedSchema")
+        form = FillForm(server, message, schema)
+        answer = self._settle(form) or await self._outbox.ask(form)
+        if answer.verdict != "accept":
+            return {"action": answer.verdict}
+        if fault := form_fault(form, answer.content or {}):
+            self._outbox.emit(
+                Noticed(server, "warning", f"The answer does not fit the form and was not sent: {fault}.")
+            )
+            return {"action": "cancel"}
+        return {"action": "accept", "content": answer.content or {}}
+
+    def _settle(self, form: FillForm) -> Answer | None:
+        answer = configured_answer(self._config, form)
+        if answer is not None:
+            self._outbox.emit(QuestionAsked(form))
+            self._outbox.emit(QuestionSettled(form, answer.verdict, "policy", answer.why))
+        return answer
