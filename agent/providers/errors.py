@@ -1,0 +1,195 @@
+"""Every failure of a model SDK as one ProviderError: what happened, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from agent.chat.provider import ErrorKind, ProviderError
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from agent.providers.registry import ProviderConfig
+
+_SENTENCES: dict[ErrorKind, tuple[str, str]] = {
+    "auth": ("refused the API key", "check api_key under [providers.{name}]"),
+    "quota": ("says that the account has no credit left", "add credit there, or choose another model"),
+    "rate_limit": ("is asked too often", "wait a little and try again"),
+    "overloaded": ("is overloaded", "try again in a little while"),
+    "timeout": ("did not answer in time", "try again"),
+    "connection": ("could not be reached, or the connection broke", "check the network and the base_url"),
+    "server": ("failed on its side", "try again in a little while"),
+    "context": ("cannot take a conversation this long", "shorten it with /compact, or begin a new one"),
+    "too_large": ("cannot take a request this large", "leave out large images and results"),
+    "not_found": ("does not know this model or address", "check the model's name and the base_url"),
+    "bad_request": ("refused the request", "change what it objects to, or choose another model"),
+    "bad_tool": ("refused the tool {tool}", "leave that tool out"),
+    "incomplete": ("broke off in the middle of its reply", "try again"),
+    "protocol": ("sent something that is no reply", "check the base_url and the api of [providers.{name}]"),
+    "missing": ("cannot be used", "install what is missing"),
+}
+
+_RETRYABLE: frozenset[ErrorKind] = frozenset(
+    {"rate_limit", "overloaded", "timeout", "connection", "server", "incomplete"}
+)
+
+_CODES: dict[str, ErrorKind] = {
+    "insufficient_quota": "quota",
+    "billing_error": "quota",
+    "billing_hard_limit_reached": "quota",
+    "invalid_api_key": "auth",
+    "authentication_error": "auth",
+    "permission_error": "auth",
+    "rate_limit_exceeded": "rate_limit",
+    "rate_limit_error": "rate_limit",
+    "overloaded_error": "overloaded",
+    "server_is_overloaded": "overloaded",
+    "timeout_error": "timeout",
+    "context_length_exceeded": "context",
+    "request_too_large": "too_large",
+    "model_not_found": "not_found",
+    "not_found_error": "not_found",
+    "server_error": "server",
+    "internal_error": "server",
+    "internal_server_error": "server",
+    "api_error": "server",
+    "vector_store_timeout": "server",
+}
+_STATUSES: dict[int, ErrorKind] = {
+    401: "auth", 402: "quota", 403: "auth", 404: "not_found", 408: "timeout", 409: "server", 413: "too_large",
+    429: "rate_limit", 503: "overloaded", 504: "timeout", 529: "overloaded",
+}  # fmt: skip
+
+_TOO_LONG = re.compile(r"prompt is too long|context (length|window)|maximum context", re.IGNORECASE)
+_TOOL_INDEX = re.compile(r"\btools(?:\[(\d+)\]|\.(\d+)\b)")
+_TOOL_NAME = re.compile(r"(?:function|tool) ['\"`]([^'\"`]+)['\"`]")
+_LONGEST_DETAIL = 300
+
+
+def failure(
+    config: ProviderConfig, kind: ErrorKind, detail: str = "", *, wait: float | None = None, tool: str | None = None
+) -> ProviderError:
+    """`detail` is what the provider said itself, `wait` the seconds it asked for."""
+    what, advice = (text.format(name=config.name, tool=tool) for text in _SENTENCES[kind])
+    said = f" ({shown})" if (shown := _presentable(detail, config.api_key)) else ""
+    message = f"{config.name} {what}{said}; {advice}."
+    return ProviderError(kind, message, retryable=kind in _RETRYABLE, retry_after=wait, tool=tool)
+
+
+def refusal(
+    config: ProviderConfig,
+    body: object,
+    tools: Sequence[str] = (),
+    *,
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> ProviderError:
+    """What an error body means. `tools` are the names sent, in their order; without a status it came in the stream."""
+    fields = _fields(body)
+    text = str(fields.get("message") or "")
+    kind = _kind(fields, text, status)
+    tool = _tool_named(f"{fields.get('param') or ''} {text}", tools) if kind == "bad_request" else None
+    wait = retry_after(headers or {})
+    return failure(config, "bad_tool" if tool else kind, text, wait=wait, tool=tool)
+
+
+@contextmanager
+def translated(config: ProviderConfig, sdk: ModuleType, tools: Sequence[str]) -> Iterator[None]:
+    """Whatever goes wrong inside leaves as a ProviderError."""
+    try:
+        yield
+    except ProviderError:
+        raise
+    except Exception as error:  # what a server sends is parsed all over the SDK, and fails there in every way
+        raise _explained(error, config, sdk, tools) from error
+
+
+def expect_stream(config: ProviderConfig, response: httpx2.Response) -> None:
+    """A web page or a plain JSON document is no stream; the SDKs would read it as an empty one."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in ("text/html", "application/json"):
+        raise failure(config, "protocol", f"{kind} instead of a stream")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds the provider asks to wait, from `retry-after-ms` or `retry-after` in either of its forms."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    if (seconds := _number(value)) is not None:
+        return seconds
+    try:
+        date = parsedate_to_datetime(value or "")
+    except ValueError:
+        return None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def _explained(error: Exception, config: ProviderConfig, sdk: ModuleType, tools: Sequence[str]) -> ProviderError:
+    import httpx2
+
+    match error:
+        case sdk.APITimeoutError() | httpx2.TimeoutException() | TimeoutError():
+            return failure(config, "timeout")
+        case sdk.APIConnectionError():
+            return failure(config, "connection", str(error.__cause__ or ""))
+        case sdk.APIStatusError():
+            return refusal(config, error.body, tools, status=error.status_code, headers=error.response.headers)
+        case sdk.APIError():
+            return refusal(config, error.body or error.message, tools)
+        case httpx2.HTTPError():
+            return failure(config, "connection", str(error))
+    broken = failure(config, "protocol", f"{type(error).__name__}: {error}")
+    broken.retryable = True
+    return broken
+
+
+def _fields(body: object) -> dict[str, Any]:
+    """The error object, however deep this provider wraps it: in a list, or under "error"."""
+    if isinstance(body, list) and body:
+        body = body[0]
+    if isinstance(body, dict) and isinstance(body.get("error"), dict | str):
+        body = body["error"]
+    if isinstance(body, dict):
+        return body
+    text = body if isinstance(body, str) else ""
+    return {"message": "" if "<" in text else text}
+
+
+def _kind(fields: dict[str, Any], text: str, status: int | None) -> ErrorKind:
+    for field in ("code", "type"):
+        if kind := _CODES.get(str(fields.get(field))):
+            return kind
+    if _TOO_LONG.search(text):
+        return "context"
+    if status is None or status == 200:
+        return "bad_request" if "invalid" in f"{fields.get('type')} {fields.get('code')}" else "server"
+    return _STATUSES.get(status) or ("server" if status >= 500 else "bad_request")
+
+
+def _tool_named(text: str, tools: Sequence[str]) -> str | None:
+    if (found := _TOOL_INDEX.search(text)) and (index := int(found[1] or found[2])) < len(tools):
+        return tools[index]
+    return next((name for name in _TOOL_NAME.findall(text) if name in tools), None)
+
+
+def _presentable(detail: str, secret: str | None) -> str:
+    line = " ".join(detail.split()).rstrip(".")
+    if secret:
+        line = line.replace(secret, "***")
+    return line if len(line) <= _LONGEST_DETAIL else f"{line[:_LONGEST_DETAIL]}…"

@@ -1,0 +1,98 @@
+"""Which adapter speaks to which provider, and what it takes to open one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from agent.chat.provider import Provider, ProviderError
+from agent.providers import sdk
+
+DEFAULT_MODELS = {"openai": "gpt-6.1-terra", "anthropic": "claude-sonnet-5-5"}
+
+_OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+_NO_KEY = "none"  # the SDKs want a key, servers of one's own do not
+
+_ADAPTERS = {
+    "responses": ("agent.providers.openai_responses", "OpenAIResponses"),
+    "chat": ("agent.providers.openai_chat", "OpenAIChat"),
+    "messages": ("agent.providers.anthropic", "AnthropicMessages"),
+}
+# What each SDK leaves to be imported until the first request.
+_MODULES = {
+    "responses": ("openai", "openai.resources.responses"),
+    "chat": ("openai", "openai.resources.chat"),
+    "messages": ("anthropic", "anthropic.resources.messages"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    """One `[providers.NAME]`. `api` is for kind "openai" only; None chooses it by `base_url`."""
+
+    name: str
+    kind: Literal["openai", "anthropic", "mock"]
+    api: Literal["responses", "chat"] | None = None
+    api_key: str | None = field(default=None, repr=False)
+    base_url: str | None = None
+    script: Path | None = None
+    headers: dict[str, str] = field(default_factory=dict, hash=False, repr=False)
+
+    @property
+    def url(self) -> str:
+        """Where requests go. Always given to the SDK, which would else ask the environment."""
+        return self.base_url or _OFFICIAL[self.kind]
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def is_official(self) -> bool:
+        return self.host == urlsplit(_OFFICIAL[self.kind]).hostname
+
+    @property
+    def key(self) -> str:
+        return self.api_key or _NO_KEY
+
+
+def open_provider(config: ProviderConfig, model: str) -> Provider:
+    """The adapter for one model. Cheap: its SDK is imported by the first request, or by `warm_up` before.
+
+    Raises:
+        ProviderError: with kind "missing" when the provider needs an API key and has none.
+    """
+    if config.kind == "mock":
+        mock: Provider = import_module("agent.providers.mock").MockProvider(model, config.script)
+        return mock
+    if config.is_official and not config.api_key:
+        raise _missing_key(config)
+    module, name = _ADAPTERS[_api_of(config)]
+    adapter: type[Any] = getattr(import_module(module), name)
+    provider: Provider = adapter(config, model)
+    return provider
+
+
+def warm_up(config: ProviderConfig) -> None:
+    """Import what the first request needs. Takes seconds: for a thread of its own, beside a running chat."""
+    if config.kind == "mock":
+        return
+    for module in _MODULES[_api_of(config)]:
+        sdk.load(module)
+
+
+def _api_of(config: ProviderConfig) -> str:
+    if config.kind == "anthropic":
+        return "messages"
+    return config.api or ("chat" if config.base_url else "responses")
+
+
+def _missing_key(config: ProviderConfig) -> ProviderError:
+    variable = f"{config.kind.upper()}_API_KEY"
+    return ProviderError(
+        "missing",
+        f"There is no API key for {config.name}: set {variable}, or api_key under [providers.{config.name}].",
+    )
