@@ -11,19 +11,14 @@ LONGEST_CALL = 3600.0
 
 
 class Patience:
-    """A cancel scope whose deadline moves. Enter `scope` round the call; `exceeded` says whether it ran out."""
+    """A cancel scope whose deadline moves: `scope` is entered round the call."""
 
-    def __init__(self, timeout: float, *, paused: bool = False) -> None:
+    def __init__(self, timeout: float) -> None:
         self.scope = anyio.CancelScope()
         self._timeout = self._idle = timeout
         self._total = LONGEST_CALL
         self._since: float | None = None
-        if not paused:
-            self.resume()
-
-    @property
-    def exceeded(self) -> bool:
-        return self.scope.cancelled_caught
+        self.resume()
 
     def restart(self) -> None:
         """There was progress: the full timeout begins anew."""

@@ -1,0 +1,257 @@
+"""One server: its life from start to end, and calls to it that never wait for ever."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import anyio
+
+from agent.chat.events import Noticed, ServerChanged
+from agent.chat.outbox import Outbox
+from agent.host.client_features import ClientFeatures
+from agent.host.config_models import ServerTable
+from agent.host.offers import CHANGES, FETCH, Offers, fetch
+from agent.host.patience import Patience
+from agent.mcp.envelope import Channel, ConnectionLost, Transport
+from agent.mcp.session import McpError
+from agent.mcp.transports.stdio import StdioTransport, stdio
+
+if TYPE_CHECKING:
+    from agent.mcp.client import Client
+
+T = TypeVar("T")
+State = Literal["starting", "ready", "failed", "lost", "stopped"]
+OpenTransport = Callable[[ServerTable], Transport]
+Start = Callable[["Connection"], None]
+
+
+class ServerUnavailable(Exception):
+    """A server cannot be asked, or did not answer in time. The text is a sentence that names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerView:
+    """A server as it is now. `latency` is what one request took, in seconds; `noise` counts what it printed on stdout
+    that is no message; `stderr` is the end of what it wrote there."""
+
+    name: str
+    state: State
+    detail: str = ""
+    transport: str = ""
+    revision: str = ""
+    latency: float | None = None
+    tools: int = 0
+    resources: int = 0
+    prompts: int = 0
+    stderr: str = ""
+    noise: int = 0
+    required: bool = False
+
+
+def start_process(table: ServerTable) -> Transport:
+    return stdio(table.argv, env=table.environment, cwd=table.cwd)
+
+
+class Connection:
+    """`live` is one life, run as a task; `start` begins one. All else may be called at any time."""
+
+    def __init__(
+        self, name: str, table: ServerTable, outbox: Outbox, features: ClientFeatures, start: Start,
+        open_transport: OpenTransport = start_process,
+    ) -> None:  # fmt: skip
+        self.name, self.table = name, table
+        self.state: State = "stopped"
+        self.detail = ""
+        self.client: Client | None = None
+        self.offers = Offers()
+        self.spawned, self.settled, self.ended = anyio.Event(), anyio.Event(), anyio.Event()
+        self._outbox, self._features, self._start, self._open_transport = outbox, features, start, open_transport
+        self._transport: Transport | None = None
+        self._scope, self._told_to_stop = anyio.CancelScope(), False
+        self._latency: float | None = None
+        self._patiences: set[Patience] = set()
+        self._questions = 0
+        self._stale: set[str] = set()
+        self._turned_stale = anyio.Event()
+        self.ended.set()
+
+    def begin(self) -> None:
+        """What is true from the moment it is decided to start it, before its task runs."""
+        self.spawned, self.settled, self.ended = anyio.Event(), anyio.Event(), anyio.Event()
+        self._scope, self._told_to_stop, self._stale = anyio.CancelScope(), False, set()
+        self._become("starting")
+
+    async def live(self) -> None:
+        """Connect, watch, leave. However it ends, the state says how, and nobody is left waiting."""
+        end: tuple[State, str] = ("stopped", "")
+        try:
+            end = await self._live()
+        finally:
+            self.client = None
+            self._become(*end)
+            for event in (self.spawned, self.settled, self.ended):
+                event.set()
+
+    async def _live(self) -> tuple[State, str]:
+        self._scope.deadline = anyio.current_time() + self.table.connect_timeout
+        try:
+            with self._scope:
+                async with self._connect() as client:
+                    self._scope.deadline = math.inf
+                    await self._watch(client)
+        except ConnectionLost as error:
+            return ("failed" if self.state == "starting" else "lost"), str(error)
+        except McpError as error:
+            return "failed", f"It refused to be initialized: {error}"
+        if self.state == "starting" and not self._told_to_stop:
+            return "failed", f"It did not answer within {self.table.connect_timeout:g} seconds.{self._last_words()}"
+        return "stopped", ""
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncIterator[Client]:
+        """A client that has been introduced and whose lists are known."""
+        from agent.mcp.client import Client
+
+        self._transport = self._open_transport(self.table)
+        async with Client(
+            _Spawning(self._transport, self.spawned),
+            answer=self._answer,
+            capabilities=self._features.capabilities(self.name),
+            on_notification=self._hear,
+            on_notice=self._notice,
+        ) as client:
+            self.offers, started = Offers(), anyio.current_time()
+            for kind in FETCH:
+                before = self.offers
+                self.offers = await fetch(client, kind, before, self._notice)
+                if self._latency is None or kind == "tools":
+                    self._latency = anyio.current_time() - started
+            self.client = client
+            self._become("ready", str(self.offers))
+            self.settled.set()
+            yield client
+
+    async def _watch(self, client: Client) -> None:
+        """Keep the lists fresh until the server is gone, or is told to go."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._refresh, client)
+            await client.closed()
+            tasks.cancel_scope.cancel()
+
+    async def _refresh(self, client: Client) -> None:
+        while True:
+            await self._turned_stale.wait()
+            self._turned_stale = anyio.Event()
+            while self._stale:
+                kind = self._stale.pop()
+                with anyio.move_on_after(self.table.timeout):
+                    self.offers = await fetch(client, kind, self.offers, self._notice)
+            self._become("ready", str(self.offers))
+
+    def stop(self) -> None:
+        """Begin to leave; `ended` is set when it is done."""
+        self._told_to_stop = True
+        self._scope.cancel()
+
+    async def request(self, what: str, send: Callable[[Client], Awaitable[T]], patience: Patience | None = None) -> T:
+        """Ask the server, waiting first if it is starting, and starting it once more if it was lost.
+
+        Raises:
+            ServerUnavailable: it is not there, or did not answer in time.
+            ConnectionLost: it went away meanwhile.
+            McpError: it answered with an error.
+        """
+        client = await self._usable()
+        patience = patience or Patience(self.table.timeout)
+        if self._questions:
+            patience.pause()
+        self._patiences.add(patience)
+        try:
+            with patience.scope:
+                return await send(client)
+        finally:
+            self._patiences.discard(patience)
+        raise ServerUnavailable(f"{self.name} did not answer {what} within {self.table.timeout:g} seconds.")
+
+    async def _usable(self) -> Client:
+        if self.state == "lost":
+            self._start(self)
+        await self.settled.wait()
+        if self.client is None:
+            raise ServerUnavailable(f"The server {self.name} is not connected: {self.detail or 'it was stopped.'}")
+        return self.client
+
+    async def _answer(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """While the server waits for us, the time of its own calls stands still."""
+        self._questions += 1
+        for patience in self._patiences:
+            patience.pause()
+        try:
+            return await self._features.answer(self.name)(method, params)
+        finally:
+            self._questions -= 1
+            for patience in () if self._questions else self._patiences:
+                patience.resume()
+
+    def _hear(self, method: str, params: Mapping[str, Any]) -> None:
+        if stale := CHANGES.get(method):
+            self._stale.update(stale)
+            self._turned_stale.set()
+        elif method == "notifications/message":
+            data, logger = params.get("data"), params.get("logger")
+            text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+            level = params.get("level")
+            said = f"{logger}: {text}" if isinstance(logger, str) and logger else text
+            self._outbox.emit(Noticed(self.name, level if isinstance(level, str) else "info", said))
+
+    def _notice(self, text: str) -> None:
+        self._outbox.emit(Noticed(self.name, "warning", text))
+
+    def _become(self, state: State, detail: str = "") -> None:
+        self.state, self.detail = state, detail
+        self._outbox.emit(ServerChanged(self.name, state, detail))
+
+    def _last_words(self) -> str:
+        stderr = self._process.stderr_tail.strip() if self._process else ""
+        return f" The end of its stderr:\n{stderr[-1000:]}" if stderr else ""
+
+    @property
+    def _process(self) -> StdioTransport | None:
+        return self._transport if isinstance(self._transport, StdioTransport) else None
+
+    def view(self) -> ServerView:
+        process = self._process
+        return ServerView(
+            self.name,
+            self.state,
+            self.detail,
+            transport="stdio" if process else "memory",
+            revision=self.client.revision if self.client else "",
+            latency=self._latency,
+            tools=len(self.offers.tools),
+            resources=len(self.offers.resources),
+            prompts=len(self.offers.prompts),
+            stderr=process.stderr_tail if process else "",
+            noise=process.noise.count if process else 0,
+            required=self.table.required,
+        )
+
+
+class _Spawning:
+    """A transport that tells when it is open: a process that has been started, before it has said anything."""
+
+    def __init__(self, transport: Transport, spawned: anyio.Event) -> None:
+        self._transport, self._spawned = transport, spawned
+
+    async def __aenter__(self) -> Channel:
+        channel = await self._transport.__aenter__()
+        self._spawned.set()
+        return channel
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._transport.__aexit__(*error)

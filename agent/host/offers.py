@@ -1,0 +1,64 @@
+"""What a server offers: its lists, fetched where it says that it has them, and kept up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from agent.mcp.jsonrpc import METHOD_NOT_FOUND
+from agent.mcp.session import McpError
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+    from agent.mcp.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    tools: tuple[types.Tool, ...] = ()
+    resources: tuple[types.Resource, ...] = ()
+    templates: tuple[types.ResourceTemplate, ...] = ()
+    prompts: tuple[types.Prompt, ...] = ()
+
+    def __str__(self) -> str:
+        counts = {"tool": len(self.tools), "resource": len(self.resources), "prompt": len(self.prompts)}
+        named = [f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items() if count]
+        return ", ".join(named) or "nothing"
+
+
+Fetch = Callable[["Client"], Awaitable[Sequence[Any]]]
+
+FETCH: dict[str, Fetch] = {
+    "tools": lambda client: client.list_tools(),
+    "resources": lambda client: client.list_resources(),
+    "templates": lambda client: client.list_resource_templates(),
+    "prompts": lambda client: client.list_prompts(),
+}
+
+CAPABILITY = {"tools": "tools", "resources": "resources", "templates": "resources", "prompts": "prompts"}
+
+CHANGES = {
+    "notifications/tools/list_changed": ("tools",),
+    "notifications/resources/list_changed": ("resources", "templates"),
+    "notifications/prompts/list_changed": ("prompts",),
+}
+"""Which lists a notification makes stale."""
+
+
+async def fetch(client: Client, kind: str, before: Offers, on_notice: Callable[[str], None]) -> Offers:
+    """`before` with one list renewed. A server that does not have the list after all has an empty one.
+
+    Raises:
+        ConnectionLost: the server is gone.
+    """
+    if client.capabilities.get(CAPABILITY[kind]) is None:
+        return before
+    try:
+        found = tuple(await FETCH[kind](client))
+    except McpError as error:
+        if error.code != METHOD_NOT_FOUND:
+            on_notice(f"Its list of {kind} could not be read: {error}")
+        found = ()
+    return replace(before, **{kind: found})

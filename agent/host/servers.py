@@ -1,0 +1,96 @@
+"""All servers: each in a task of its own, so that none can hold up or bring down another."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import anyio
+from anyio.abc import TaskGroup
+
+from agent.chat.outbox import Outbox
+from agent.host.client_features import ClientFeatures
+from agent.host.config import Config
+from agent.host.config_errors import nearest
+from agent.host.connection import Connection, OpenTransport, ServerUnavailable, ServerView, start_process
+
+
+class Servers:
+    """Made by `open_servers`."""
+
+    def __init__(
+        self, config: Config, outbox: Outbox, features: ClientFeatures, tasks: TaskGroup, open_transport: OpenTransport
+    ) -> None:
+        self._config, self._tasks = config, tasks
+        self._connections = {
+            name: Connection(name, table, outbox, features, self.start, open_transport)
+            for name, table in config.servers.items()
+        }
+
+    @property
+    def connections(self) -> Mapping[str, Connection]:
+        return self._connections
+
+    def __getitem__(self, name: str) -> Connection:
+        """
+        Raises:
+            ServerUnavailable: there is none of that name, or it is disabled.
+        """
+        if connection := self._connections.get(name):
+            return connection
+        for disabled in self._config.disabled:
+            if disabled.kind == "server" and disabled.name == name:
+                raise ServerUnavailable(f"The server {name} is disabled: {disabled.reason}")
+        raise ServerUnavailable(f"There is no server named {name!r}.{nearest(name, self._connections)}")
+
+    def start(self, connection: Connection) -> None:
+        """Begin a life of it, unless one is under way."""
+        if connection.ended.is_set():
+            connection.begin()
+            self._tasks.start_soon(connection.live)
+
+    async def reconnect(self, name: str) -> None:
+        """Stop a server if it runs, start it anew, and wait until that has succeeded or failed.
+
+        Raises:
+            ServerUnavailable: there is none of that name, or it is disabled.
+        """
+        connection = self[name]
+        connection.stop()
+        await connection.ended.wait()
+        self.start(connection)
+        await connection.settled.wait()
+
+    async def spawned(self) -> None:
+        """Wait until every server's process has been started, or could not be."""
+        for connection in self._connections.values():
+            await connection.spawned.wait()
+
+    async def settled(self) -> None:
+        """Wait for those still starting, each at most its `connect_timeout`."""
+        for connection in self._connections.values():
+            await connection.settled.wait()
+
+    def views(self) -> list[ServerView]:
+        """Every server, the disabled ones last."""
+        disabled = [
+            ServerView(entry.name, "failed", entry.reason, required=entry.required)
+            for entry in self._config.disabled
+            if entry.kind == "server"
+        ]
+        return [connection.view() for connection in self._connections.values()] + disabled
+
+
+@asynccontextmanager
+async def open_servers(
+    config: Config, outbox: Outbox, features: ClientFeatures, open_transport: OpenTransport = start_process
+) -> AsyncIterator[Servers]:
+    """All servers of `config`, starting in parallel. Leaving stops them all, in order and in bounded time."""
+    async with anyio.create_task_group() as tasks:
+        servers = Servers(config, outbox, features, tasks, open_transport)
+        for connection in servers.connections.values():
+            servers.start(connection)
+        try:
+            yield servers
+        finally:
+            tasks.cancel_scope.cancel()

@@ -1,0 +1,114 @@
+"""All tools there are now, and what the model is told about them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from agent.chat.messages import Text
+from agent.chat.outbox import Outbox
+from agent.chat.provider import ToolSpec
+from agent.chat.toolbox import OnProgress, Tool, ToolOutput
+from agent.host.connection import Connection
+from agent.host.content import Cutter, resource_of
+from agent.host.mcp_tools import McpTool, describe_error
+from agent.host.schemas import mismatch
+from agent.host.servers import Servers
+from agent.mcp.session import McpError
+
+OWN = "mcp-chat"
+"""What our own tools have for a server."""
+
+READ_RESOURCE = ToolSpec(
+    "read_resource",
+    "Read a resource of a connected server: one that it lists, or one that a tool's result links to.",
+    {
+        "type": "object",
+        "properties": {
+            "server": {"type": "string", "description": "The server's name"},
+            "uri": {"type": "string", "description": "The resource's URI, exactly as the server gives it"},
+        },
+        "required": ["server", "uri"],
+        "additionalProperties": False,
+    },
+)
+READ_RESULT = ToolSpec(
+    "read_result",
+    "Read on in a tool's result that was too long to be shown whole.",
+    {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "The result's id, as its marker gives it"},
+            "offset": {"type": "integer", "minimum": 0, "description": "The character to begin at"},
+        },
+        "required": ["id", "offset"],
+        "additionalProperties": False,
+    },
+)
+
+Run = Callable[[dict[str, Any]], Awaitable[ToolOutput]]
+
+
+class OwnTool:
+    """A tool of the host itself. Implements `agent.chat.toolbox.Tool`."""
+
+    def __init__(self, spec: ToolSpec, run: Run, *, harmless: bool) -> None:
+        self.spec, self.server, self.name, self.harmless, self._run = spec, OWN, spec.name, harmless, run
+
+    def fault(self, arguments: dict[str, Any]) -> str | None:
+        return mismatch(arguments, self.spec.schema)
+
+    async def __call__(self, arguments: dict[str, Any], on_progress: OnProgress) -> ToolOutput:
+        return await self._run(arguments)
+
+
+class HostToolbox:
+    """Implements `agent.chat.toolbox.Toolbox`. `system` is the user's own system prompt."""
+
+    def __init__(self, servers: Servers, outbox: Outbox, system: str, max_output: int) -> None:
+        self._servers, self._outbox, self._system = servers, outbox, system
+        self._cutter = Cutter(max_output)
+        # To read what a link names is to tell its server something, so it is approved like any other call.
+        self._read_resource = OwnTool(READ_RESOURCE, self._resource, harmless=False)
+        self._read_result = OwnTool(READ_RESULT, self._result, harmless=True)
+
+    def tools(self) -> Sequence[Tool]:
+        connections = self._servers.connections.values()
+        tools: list[Tool] = [tool for connection in connections for tool in self._tools_of(connection)]
+        if any(connection.offers.resources or connection.offers.templates for connection in connections):
+            tools.append(self._read_resource)
+        if tools:  # always, as a list that grew in mid-conversation would cost the provider's cache
+            tools.append(self._read_result)
+        return tools
+
+    def _tools_of(self, connection: Connection) -> list[McpTool]:
+        return [McpTool(connection, tool, self._outbox, self._cutter) for tool in connection.offers.tools]
+
+    def find(self, name: str) -> Tool | None:
+        return next((tool for tool in self.tools() if tool.spec.name == name), None)
+
+    def system(self) -> str:
+        parts = [self._system] if self._system else []
+        for connection in self._servers.connections.values():
+            instructions = connection.client.instructions if connection.client else None
+            if instructions:
+                parts.append(
+                    f'<server name="{connection.name}">\n'
+                    f"What this server says about its own tools:\n{instructions}\n</server>"
+                )
+        return "\n\n".join(parts)
+
+    async def _resource(self, arguments: dict[str, Any]) -> ToolOutput:
+        connection = self._servers[arguments["server"]]
+        uri = arguments["uri"]
+        try:
+            result = await connection.request(f"the reading of {uri}", lambda client: client.read_resource(uri))
+        except McpError as error:
+            return ToolOutput((Text(describe_error(error)),), is_error=True)
+        return ToolOutput(self._cutter.cut([resource_of(part) for part in result.contents]))
+
+    async def _result(self, arguments: dict[str, Any]) -> ToolOutput:
+        try:
+            return ToolOutput((Text(self._cutter.read(arguments["id"], arguments["offset"])),))
+        except KeyError:
+            return ToolOutput((Text(f"There is no result {arguments['id']!r} any more."),), is_error=True)
