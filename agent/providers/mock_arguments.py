@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent.providers.mock_schema import ZONES, Schema, Look, invent, properties, required, look_of
+from agent.providers.mock_schema import ZONES, Look, Schema, invent, look_of, properties, required
 from agent.providers.mock_words import WORD, stems
 
 READ = 4_000

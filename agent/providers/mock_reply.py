@@ -73,7 +73,8 @@ def count(request: Request, reply: Reply) -> Usage:
 
 def last_user_text(request: Request) -> str:
     said = (message for message in reversed(request.messages) if isinstance(message, UserMessage))
-    return next((plain_text(message.content) for message in said), "")
+    text = next((plain_text(message.content) for message in said), "")
+    return text.encode(errors="replace").decode()  # a broken byte on stdin is a lone surrogate, and no JSON
 
 
 def plain_text(content: Sequence[Content]) -> str:

@@ -97,7 +97,8 @@ class Script:
         tool = find_by_name(call.tool, request.tools)
         if tool is None:
             nearest = find_nearest(call.tool, request.tools)
-            hint = f"the nearest is {nearest}" if nearest else f"{len(request.tools)} others are there"
+            others = f"{len(request.tools)} others are there" if request.tools else "no tools are connected"
+            hint = f"the nearest is {nearest}" if nearest else others
             raise ProviderError("bad_request", f"{where} calls {call.tool!r}, but there is no such tool; {hint}.")
         if isinstance(call.arguments, str):
             return tool.name, _insert_result(call.arguments, request, where)
@@ -138,8 +139,9 @@ def _failure(kind: ErrorKind | None, where: str) -> ProviderError | None:
 
 
 def _explain(error: ValidationError) -> str:
-    """The first fault, with its place as a person would write it."""
-    fault = error.errors(include_url=False)[0]
+    """One fault, an unknown key first, with its place as a person would write it."""
+    faults = error.errors(include_url=False)
+    fault = next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
     keys = {*_File.model_fields, *Turn.model_fields, *Call.model_fields}
     place = [part + 1 if isinstance(part, int) else part for part in fault["loc"]]
     if fault["type"] != "extra_forbidden":
