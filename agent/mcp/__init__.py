@@ -1,0 +1,57 @@
+"""The Model Context Protocol, both ends: `Client` speaks to servers, `Server` is one.
+
+The names are loaded when they are first used, so that a program pays for the end it needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agent.mcp.client import Client
+    from agent.mcp.context import Context
+    from agent.mcp.envelope import ConnectionLost
+    from agent.mcp.lifecycle import HandshakeFailed, NotOffered
+    from agent.mcp.server import Server
+    from agent.mcp.session import McpError, Unreadable
+    from agent.mcp.transports.memory import memory
+    from agent.mcp.transports.stdio import stdio
+
+__all__ = [
+    "Client",
+    "ConnectionLost",
+    "Context",
+    "HandshakeFailed",
+    "McpError",
+    "NotOffered",
+    "Server",
+    "Unreadable",
+    "memory",
+    "stdio",
+]
+
+HOMES = {
+    "Client": "client",
+    "ConnectionLost": "envelope",
+    "Context": "context",
+    "HandshakeFailed": "lifecycle",
+    "McpError": "session",
+    "NotOffered": "lifecycle",
+    "Server": "server",
+    "Unreadable": "session",
+    "memory": "transports.memory",
+    "stdio": "transports.stdio",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -78,7 +78,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]')
 
 
 def misshapen(error: MalformedMessage, body: Any) -> Garbled:
-    """Describe JSON that is no message. An `id` counts only in what looks like an answer or a request: logs have ids."""
+    """Describe JSON that is no message. An `id` counts only in what looks like a message: logs have ids."""
     excerpt = str(to_json(body, inf_nan_mode="null")[:EXCERPT], "utf-8", "replace")
     match body:
         case {"method": _}:

@@ -167,6 +167,15 @@ def objection(method: str, params: Params, capabilities: Capabilities, revision:
     return None
 
 
+def shaped(method: str, result: Mapping[str, Any], revision: str) -> Mapping[str, Any]:
+    """A client's answer as `revision` has it: before 2025-11-25 a sampled message is one block, not a list of them."""
+    content = result.get("content")
+    if method != "sampling/createMessage" or at_least(revision, "2025-11-25") or not isinstance(content, list):
+        return result
+    texts = [block["text"] for block in content if block.get("type") == "text"]
+    return {**result, "content": content[0] if len(content) == 1 else {"type": "text", "text": "\n".join(texts)}}
+
+
 CLIENT_METHODS: Mapping[str, str] = {
     "sampling/createMessage": "sampling",
     "elicitation/create": "elicitation",

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
 
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream, ObjectStream
 
-from agent.mcp.envelope import Envelope, Inbound
+from agent.mcp.background import background
+from agent.mcp.envelope import Channel, Envelope, Inbound
 from agent.mcp.jsonrpc import decode, encode
 
 BUFFERED = 64  # envelopes that may wait on either side before the sender does
+LEAVING_SECONDS = 0.5  # for the server to end by itself once its client has gone
+
+
+class Serves(Protocol):
+    """What `memory` needs of a server."""
+
+    async def serve(self, channel: Channel, /) -> None:
+        """Serve one connection until it ends."""
+        ...
 
 
 class MemoryChannel(ObjectStream[Any]):
@@ -39,3 +51,26 @@ def channel_pair() -> tuple[MemoryChannel, MemoryChannel]:
     here, there_in = anyio.create_memory_object_stream[Envelope](BUFFERED)
     there, here_in = anyio.create_memory_object_stream[Envelope](BUFFERED)
     return MemoryChannel(here, here_in), MemoryChannel(there, there_in)
+
+
+@asynccontextmanager
+async def memory(server: Serves) -> AsyncIterator[Channel]:
+    """A transport to a server in this process: `Client(memory(server))`."""
+    ours, theirs = channel_pair()
+    served = anyio.Event()
+
+    async def serve() -> None:
+        try:
+            await server.serve(theirs)
+        finally:
+            await theirs.aclose()
+            served.set()
+
+    async with background() as tasks:
+        tasks.start_soon(serve)
+        try:
+            yield ours
+        finally:
+            with anyio.move_on_after(LEAVING_SECONDS, shield=True):
+                await ours.aclose()
+                await served.wait()

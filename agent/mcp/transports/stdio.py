@@ -1,0 +1,168 @@
+"""A server as a child process: one JSON message per line on its stdin and stdout (section "Transports, stdio")."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import anyio
+from anyio.abc import ObjectStream
+
+from agent.mcp.background import background
+from agent.mcp.envelope import Channel, ConnectionLost, Envelope, Garbled
+from agent.mcp.framing import LINE_LIMIT, Lines, to_line
+from agent.mcp.transports.child import Child, spawn
+
+READ_BYTES = 256 * 1024
+STDERR_BYTES = 16 * 1024  # of the end of stderr that are kept
+LAST_WORDS_SECONDS = 1.0  # what an exited server wrote may still be on its way
+
+
+def stdio(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    line_limit: int = LINE_LIMIT,
+) -> StdioTransport:
+    """A transport that starts a server and talks to it over its stdin and stdout.
+
+    `env` is added to a few variables of ours (PATH, HOME, LANG and their like), not to all of them. `line_limit` is
+    the longest message read, in bytes.
+
+    Raises, on entering it:
+        ConnectionLost: the command could not be started.
+    """
+    if not command:
+        raise ValueError("a command needs at least the name of a program")
+    return StdioTransport(command, env, cwd, line_limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What a server printed on stdout that is no message: how often, and the beginning of the last."""
+
+    count: int = 0
+    last: str = ""
+
+
+class StdioTransport:
+    """Made by `stdio`. Each time it is entered the server is started anew."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str] | None,
+        cwd: str | os.PathLike[str] | None,
+        line_limit: int,
+    ) -> None:
+        self._command, self._env, self._cwd, self._line_limit = tuple(command), env, cwd, line_limit
+        self._pipes: _Pipes | None = None
+
+    @property
+    def stderr_tail(self) -> str:
+        """The end of what the server wrote on stderr."""
+        return self._pipes.stderr_tail if self._pipes else ""
+
+    @property
+    def noise(self) -> Noise:
+        """What it printed on stdout that is no message."""
+        return self._pipes.noise if self._pipes else Noise()
+
+    async def __aenter__(self) -> Channel:
+        self._running = self._run()
+        return await self._running.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._running.__aexit__(kind, error, traceback)
+
+    @asynccontextmanager
+    async def _run(self) -> AsyncIterator[Channel]:
+        child = await spawn(self._command, self._env, self._cwd)
+        self._pipes = pipes = _Pipes(child, Lines(self._line_limit))
+        try:
+            async with background() as tasks:
+                tasks.start_soon(pipes.keep_stderr)
+                tasks.start_soon(pipes.watch)
+                yield pipes
+        finally:
+            with anyio.CancelScope(shield=True):
+                await child.end()
+
+
+class _Pipes(ObjectStream[Any]):
+    def __init__(self, child: Child, lines: Lines) -> None:
+        self._child, self._lines = child, lines
+        self._read: deque[Envelope | Garbled] = deque()
+        self._received = 0
+        self._stderr = bytearray()
+        self._stderr_ended = anyio.Event()
+        self._heard = False
+        self.noise = Noise()
+
+    @property
+    def stderr_tail(self) -> str:
+        return self._stderr.decode("utf-8", "replace")
+
+    async def send(self, item: Envelope) -> None:
+        """The line is handed over whole before the first wait, so cancelling never leaves half of one."""
+        try:
+            await self._child.stdin.send(to_line(item))
+        except OSError as error:
+            raise anyio.BrokenResourceError from error
+
+    async def receive(self) -> Envelope | Garbled:
+        while not self._read:
+            self._read.extend(await self._read_more())
+        item = self._read.popleft()
+        if isinstance(item, Garbled):
+            self.noise = Noise(self.noise.count + 1, item.excerpt)
+        else:
+            self._heard = True
+        return item
+
+    async def send_eof(self) -> None:
+        await self._child.stdin.aclose()
+
+    async def aclose(self) -> None:
+        await self.send_eof()
+
+    async def keep_stderr(self) -> None:
+        """Drained from the start: a server whose stderr is full stands still."""
+        async for piece in self._child.stderr:
+            self._stderr += piece
+            del self._stderr[:-STDERR_BYTES]
+        self._stderr_ended.set()
+
+    async def watch(self) -> None:
+        """Its end is the end of the connection, even if a process it left behind holds stdout open."""
+        await self._child.wait()
+        seen = -1
+        while seen != self._received:
+            seen = self._received
+            await anyio.sleep(LAST_WORDS_SECONDS)
+        await self._child.stdout.aclose()
+        await self._child.sweep()
+
+    async def _read_more(self) -> list[Envelope | Garbled]:
+        try:
+            data = await self._child.stdout.receive(READ_BYTES)
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            if rest := self._lines.end():
+                return rest
+            raise ConnectionLost(await self._obituary()) from None
+        self._received += len(data)
+        return self._lines.feed(data)
+
+    async def _obituary(self) -> str:
+        with anyio.move_on_after(LAST_WORDS_SECONDS):
+            await self._child.wait()
+            await self._stderr_ended.wait()
+        return self._child.obituary(self._heard, self.stderr_tail)
