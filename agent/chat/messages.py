@@ -68,7 +68,7 @@ class ToolCall:
             return cls(id, tool, {}, raw)
         try:
             arguments = from_json(raw, allow_inf_nan=False)
-        except ValueError:
+        except (ValueError, TypeError):  # TypeError: half a surrogate pair, as some servers stream it
             arguments = None
         return cls(id, tool, arguments if isinstance(arguments, dict) else None, raw)
 

@@ -100,6 +100,7 @@ class Outbox:
         self._queue: deque[Item | _Run | _Newest] = deque()
         self._progress: dict[str, _Newest] = {}
         self._notices = self._dropped = 0
+        self._last_dropped = ""
         self._closed = False
         self._arrived = anyio.Event()
 
@@ -121,7 +122,7 @@ class Outbox:
                 self._put(newest)
             case Noticed():
                 if self._notices >= NOTICES_KEPT:
-                    self._dropped += 1
+                    self._dropped, self._last_dropped = self._dropped + 1, event.server
                     return
                 self._notices += 1
                 self._put(event)
@@ -163,7 +164,7 @@ class Outbox:
 
     def drain(self) -> list[Item]:
         """What has piled up, without waiting."""
-        return [self._take() for _ in range(len(self._queue))]
+        return list(iter(lambda: self._take() if self._queue else None, None))
 
     async def _read(self) -> AsyncIterator[Item]:
         while True:
@@ -187,9 +188,10 @@ class Outbox:
                 if self._progress.get(latest.call.id) is item:
                     del self._progress[latest.call.id]
                 return latest
-            case Noticed(server=server):
+            case Noticed():
                 self._notices -= 1
                 if self._dropped and not self._notices:
-                    self._put(Noticed("", "warning", f"{self._dropped} more notices were dropped, last of {server!r}."))
-                    self._notices, self._dropped = self._notices + 1, 0
+                    last = f"the last from {self._last_dropped or 'here'}"
+                    self._put(Noticed("", "warning", f"{self._dropped} more notices were dropped, {last}."))
+                    self._notices, self._dropped = 1, 0
         return item

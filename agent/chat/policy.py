@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Literal
 
 Permission = Literal["allow", "ask", "deny"]
@@ -34,4 +34,4 @@ class ToolPolicy:
 
 def _matches(server: str, tool: str, patterns: tuple[str, ...]) -> bool:
     name = f"{server}/{tool}"
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return any(re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), name, re.DOTALL) for pattern in patterns)
