@@ -189,8 +189,12 @@ def dialogue(question: Question) -> Dialogue:
             return Choosing(title, "\n".join(filter(None, said)), _approval("send", "for this session", "don't"))
         case OpenUrl(server, message, url):
             title = f"{clean_line(server)} asks you to open a page on {clean_line(urlsplit(url).hostname or url)}"
-            keys = {"y": ("opened it", Answer("accept")), "n": ("no", Answer("decline"))}
-            return Choosing(title, f"{clean(message)}\n{clean(url)}", keys)
+            return Choosing(title, f"{clean(message)}\n{clean(url)}", yes_or_no("I opened it", "no"))
+
+
+def yes_or_no(yes: str, no: str) -> dict[str, tuple[str, Answer]]:
+    """The keys of a question that is answered once and for all."""
+    return {"y": (yes, Answer("accept")), "n": (no, Answer("decline"))}
 
 
 def _body(rows: Iterable[str]) -> list[Line]:

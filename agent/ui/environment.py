@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(NamedTuple):
+    """`cwd` is None for the process's own."""
+
     stdin: TextIO
     stdout: TextIO
     stderr: TextIO
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    cwd: Path = field(default_factory=Path.cwd)
+    environ: Mapping[str, str] = os.environ
+    cwd: Path | None = None
 
     @classmethod
     def real(cls) -> Environment:
         return cls(sys.stdin, sys.stdout, sys.stderr)
+
+    @property
+    def folder(self) -> Path:
+        from pathlib import Path
+
+        return self.cwd or Path.cwd()
 
     @property
     def can_chat(self) -> bool:

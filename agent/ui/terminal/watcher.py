@@ -9,7 +9,6 @@ import anyio
 from agent.chat.events import (
     Event,
     MessageFinished,
-    Noticed,
     SampleFinished,
     ServerChanged,
     TextArrived,
@@ -18,12 +17,12 @@ from agent.chat.events import (
     ToolProgressed,
     ToolStarted,
     TurnEnded,
-    TurnStarted,
 )
 from agent.chat.messages import Usage
 from agent.chat.outbox import Outbox, Pending
 from agent.ui.dialogues import dialogue
 from agent.ui.escapes import Cleaner, cleaned
+from agent.ui.terminal.asking import withdraw
 from agent.ui.terminal.blocks import Blocks
 from agent.ui.terminal.paint import Painter, call_line
 from agent.ui.terminal.region import Running
@@ -34,12 +33,12 @@ _THOUGHTS = 2_000
 
 
 class Watcher:
-    """Follows what happens. `turn_ended` is set while no turn is on its way."""
+    """Follows what happens. `turns` counts the turns whose end has been shown."""
 
     def __init__(self, screen: Screen, painter: Painter, on_change: Callable[[], None]) -> None:
         self.usage = Usage()
         self.servers: dict[str, str] = {}
-        self.turn_ended = anyio.Event()
+        self.turns, self._turn_ended = 0, anyio.Event()
         self._screen, self._painter, self._on_change = screen, painter, on_change
         self._blocks, self._cleaner, self._origin = Blocks(), Cleaner(), ""
 
@@ -49,6 +48,12 @@ class Watcher:
                 await self._ask(item)
             else:
                 self.show(item)
+
+    async def caught_up(self, turns: int) -> None:
+        """Wait until the end of that many turns has been shown."""
+        while self.turns < turns:
+            self._turn_ended = anyio.Event()
+            await self._turn_ended.wait()
 
     def show(self, event: Event) -> None:
         """Bring the screen up to date with `event`."""
@@ -85,14 +90,11 @@ class Watcher:
             case SampleFinished(usage=usage):
                 self._end_text()
                 self.usage += usage or Usage()
-            case TurnStarted():
-                self.turn_ended = anyio.Event()
             case TurnEnded():
                 self._end_text()
                 region.running.clear()
-                self.turn_ended.set()
-            case Noticed():
-                pass
+                self.turns += 1
+                self._turn_ended.set()
             case _:
                 return
         self._on_change()
@@ -102,7 +104,7 @@ class Watcher:
         if not pending.open:
             return
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_withdraw, pending, tasks.cancel_scope)
+            tasks.start_soon(withdraw, pending, tasks.cancel_scope)
             pending.reply(await self._screen.ask(dialogue(pending.question)))
             tasks.cancel_scope.cancel()
 
@@ -138,8 +140,3 @@ class Watcher:
 
     def _line(self, text: str) -> None:
         self._screen.print(self._painter.ansi(cleaned(text), self._screen.width))
-
-
-async def _withdraw(pending: Pending, shown: anyio.CancelScope) -> None:
-    await pending.withdrawn.wait()
-    shown.cancel()

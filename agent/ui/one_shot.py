@@ -1,0 +1,130 @@
+"""One prompt in, one answer out: the run behind `-p`, with a result and an exit code whatever happens."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import Literal, Protocol
+
+import anyio
+
+from agent.chat.events import Event, TurnEnded
+from agent.chat.messages import Stop, user
+from agent.chat.outbox import Outbox, Pending
+from agent.chat.provider import ProviderError
+from agent.chat.report import Report
+from agent.host.config import Config, ConfigError
+from agent.host.host import HostError, open_host
+from agent.host.policies import headless_policy
+from agent.ui.environment import Environment
+from agent.ui.exit_codes import ExitCode, exit_code
+from agent.ui.failures import failure_code, failure_kind
+from agent.ui.jsonl import JsonLines, json_line
+from agent.ui.plain import Plain
+from agent.ui.result import result_object
+
+_SIGNALS = {
+    signal.SIGINT: ExitCode.INTERRUPTED,
+    signal.SIGTERM: ExitCode.TERMINATED,
+    **({signal.SIGHUP: ExitCode.HANGUP} if hasattr(signal, "SIGHUP") else {}),
+}
+
+
+class Renderer(Protocol):
+    def show(self, event: Event) -> None: ...
+
+    def finish(self, report: Report, seconds: float) -> None:
+        """Called exactly once, at the end of every run."""
+
+
+class Json:
+    """One object at the end, and with `lines` every event before it."""
+
+    def __init__(self, environment: Environment, *, lines: bool) -> None:
+        self._out = environment.stdout
+        self._lines = JsonLines(environment.stdout) if lines else None
+
+    def show(self, event: Event) -> None:
+        if self._lines:
+            self._lines.show(event)
+
+    def finish(self, report: Report, seconds: float) -> None:
+        self._out.write(json_line(result_object(report, seconds)) + "\n")
+        self._out.flush()
+
+
+def renderer(output: Literal["text", "json", "jsonl"], environment: Environment, *, verbose: bool) -> Renderer:
+    if output == "text":
+        return Plain(environment, verbose=verbose)
+    return Json(environment, lines=output == "jsonl")
+
+
+class _Silent:
+    """For when nobody reads on."""
+
+    def show(self, event: Event) -> None:
+        pass
+
+    def finish(self, report: Report, seconds: float) -> None:
+        pass
+
+
+class OneShot:
+    """The state of one run. With `ask`, questions go to the person; else the configuration answers them."""
+
+    def __init__(self, config: Config, shown: Renderer, environment: Environment, *, ask: bool) -> None:
+        self._config, self._shown, self._environment, self._ask = config, shown, environment, ask
+        self._report = Report()
+        self._code: ExitCode | None = None
+        self._work = anyio.CancelScope()
+
+    async def run(self, prompt: str) -> ExitCode:
+        """Ask, and print the answer or why there is none."""
+        started = time.monotonic()
+        outbox = Outbox(None if self._ask else headless_policy(self._config))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._follow, outbox)
+            async with anyio.create_task_group() as ears:
+                ears.start_soon(self._listen)
+                with self._work:
+                    await self._answer(prompt, outbox)
+                ears.cancel_scope.cancel()
+            outbox.close()
+        self._shown.finish(self._report, time.monotonic() - started)
+        return exit_code(self._report.stop) if self._code is None else self._code
+
+    async def _answer(self, prompt: str, outbox: Outbox) -> None:
+        with anyio.move_on_after(self._config.settings.chat.timeout) as limit:
+            try:
+                async with open_host(self._config, outbox, interactive=self._ask) as host:
+                    await host.settled()
+                    await host.agent.turn(user(prompt))
+            except (HostError, ConfigError, ProviderError) as error:
+                self._code = failure_code(error)
+                outbox.emit(TurnEnded(Stop.ERROR, str(error), failure_kind(error)))
+        if limit.cancelled_caught:
+            outbox.emit(TurnEnded(Stop.TIMEOUT, "The time for the whole run was up."))
+
+    async def _listen(self) -> None:
+        """A signal ends the run as Ctrl-C ends a turn: what there is so far is still reported."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        with anyio.open_signal_receiver(*_SIGNALS) as received:
+            async for one in received:
+                self._code = _SIGNALS[one]
+                self._work.cancel()
+
+    async def _follow(self, outbox: Outbox) -> None:
+        async for item in outbox.items:
+            if isinstance(item, Pending):
+                from agent.ui.terminal.asking import answer_beside
+
+                await answer_beside(item, self._environment)
+                continue
+            self._report.add(item)
+            try:
+                self._shown.show(item)
+            except BrokenPipeError:
+                self._shown, self._code = _Silent(), ExitCode.ANSWERED
+                self._work.cancel()

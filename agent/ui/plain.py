@@ -1,0 +1,72 @@
+"""The answer as text on stdout, and everything else as lines on stderr."""
+
+from __future__ import annotations
+
+from agent.chat.events import (
+    Event,
+    MessageFinished,
+    Noticed,
+    QuestionSettled,
+    Retrying,
+    ServerChanged,
+    TextArrived,
+    ToolFinished,
+    TurnEnded,
+)
+from agent.chat.messages import Stop
+from agent.chat.report import Report
+from agent.ui.environment import Environment
+from agent.ui.escapes import Cleaner, clean, clean_line, cleaned
+
+_LOUD = ("warning", "error", "critical", "alert", "emergency")
+
+
+class Plain:
+    """On a terminal the text streams as it comes; a pipe gets the last message alone, which is the answer."""
+
+    def __init__(self, environment: Environment, *, verbose: bool = False) -> None:
+        self._environment, self._verbose = environment, verbose
+        self._streams = environment.stdout.isatty()
+        self._cleaner = Cleaner()
+        self._detail = ""
+
+    def show(self, event: Event) -> None:
+        match event:
+            case TextArrived(text, origin="") if self._streams:
+                self._write(self._cleaner.feed(text))
+            case MessageFinished(message) if self._streams and message.text:
+                self._write(self._cleaner.finish() + "\n" * (not message.text.endswith("\n")))
+            case TextArrived() | MessageFinished():
+                pass
+            case _:
+                self._note(cleaned(event))
+
+    def finish(self, report: Report, seconds: float) -> None:
+        if not self._streams and report.text:
+            self._write(clean(report.text) + "\n" * (not report.text.endswith("\n")))
+        if report.stop is not Stop.END:
+            self._say(self._detail or "Interrupted.")
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case TurnEnded(detail=detail):
+                self._detail = detail
+            case ServerChanged(name, "failed" | "lost", detail):
+                self._say(f"{name}: {detail}")
+            case Noticed(server, level, text) if self._verbose or level in _LOUD:
+                self._say(f"{server}: {text}" if server else text)
+            case Retrying(reason, seconds):
+                self._say(f"{reason} Trying again in {seconds:.0f} s.")
+            case QuestionSettled(question, verdict, "policy", why) if verdict != "accept":
+                self._say(f"{question.server}: {why or 'refused'}")
+            case ToolFinished(call, server, tool, result) if self._verbose:
+                self._say(f"{'✗' if result.is_error else '●'} {server}/{tool or call.tool} {clean_line(call.raw)}")
+            case _:
+                pass
+
+    def _say(self, line: str) -> None:
+        self._environment.say(clean_line(line, 2_000))
+
+    def _write(self, text: str) -> None:
+        self._environment.stdout.write(text)
+        self._environment.stdout.flush()

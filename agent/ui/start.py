@@ -1,0 +1,108 @@
+"""What a command line asks for, started: a chat, a single answer, a tour, or one of the listings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from agent.chat.events import TurnEnded
+from agent.chat.messages import Stop
+from agent.chat.report import Report
+from agent.host.config import Config, ConfigError, agree, resolve
+from agent.host.options import Options
+from agent.ui.environment import Environment
+from agent.ui.escapes import clean
+from agent.ui.exit_codes import ExitCode
+from agent.ui.jsonl import json_line
+from agent.ui.piped import NoPromptError, read_prompt
+from agent.ui.result import result_object
+
+if TYPE_CHECKING:
+    from agent.ui.cli import Invocation
+
+
+def start(invocation: Invocation, environment: Environment) -> ExitCode:
+    """Do it, and say how it went."""
+    options = invocation.options
+    try:
+        if invocation.command == "demo":
+            from agent.ui.tour import tour
+
+            return tour(options, environment)
+        if invocation.command:
+            return _command(invocation, environment)
+        return _talk(options, environment)
+    except NoPromptError as error:
+        environment.say(str(error))
+        return ExitCode.USAGE
+    except ConfigError as error:
+        _report(str(error), options, environment)
+        return ExitCode.USAGE
+
+
+def _talk(options: Options, environment: Environment) -> ExitCode:
+    prompt = read_prompt(options.prompt, environment)
+    if prompt is None and not environment.can_chat:
+        environment.say(
+            "A chat needs a terminal for input and output. For one answer use -p TEXT, or pipe a prompt in."
+        )
+        return ExitCode.USAGE
+    ask = environment.can_ask and options.output == "text"
+    config = _configure(options, environment, ask=ask)
+    if prompt is None:
+        from agent.ui.terminal.chat import chat
+
+        return anyio.run(chat, config, options, environment)
+    from agent.ui.one_shot import OneShot, renderer
+
+    shown = renderer(options.output, environment, verbose=options.verbose > 0)
+    return anyio.run(OneShot(config, shown, environment, ask=ask).run, prompt)
+
+
+def _command(invocation: Invocation, environment: Environment) -> ExitCode:
+    from agent.ui.by_hand import by_hand
+
+    ask = environment.can_ask
+    config = _configure(invocation.options, environment, ask=ask)
+    return anyio.run(by_hand, config, invocation, environment)
+
+
+def _configure(options: Options, environment: Environment, *, ask: bool) -> Config:
+    """The configuration, once the person has agreed or not to what a project's file would start.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    config = resolve(options, environment.environ, environment.folder)
+    if config.consent is None:
+        return config
+    if not ask:
+        environment.say(
+            f"The servers of {config.consent.path} are left out: nobody has agreed to their commands yet. "
+            "Start mcp-chat in a terminal to be asked, or name the file with -c."
+        )
+        return config
+    from agent.ui.dialogues import Choosing, yes_or_no
+    from agent.ui.terminal.asking import ask_beside
+
+    asked = Choosing(
+        f"{config.consent.path} wants to use this. Agree?",
+        "\n".join(map(clean, config.consent.lines)),
+        yes_or_no("yes, and remember it", "no, go on without"),
+    )
+    if anyio.run(ask_beside, asked, environment).verdict != "accept":
+        return config
+    agree(config.consent)
+    return resolve(options, environment.environ, environment.folder)
+
+
+def _report(message: str, options: Options, environment: Environment) -> None:
+    """A run that could not start, in the form that was asked for."""
+    environment.say(clean(message))
+    if options.output == "text":
+        return
+    report = Report()
+    report.add(TurnEnded(Stop.ERROR, message, "config"))
+    environment.stdout.write(json_line(result_object(report, 0.0)) + "\n")
+    environment.stdout.flush()

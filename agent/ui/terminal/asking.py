@@ -1,0 +1,59 @@
+"""A single question to the person, beside a run that has no chat on the screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from agent.chat.outbox import Pending
+from agent.chat.questions import Answer
+from agent.ui.dialogues import Dialogue, dialogue
+from agent.ui.environment import Environment
+
+if TYPE_CHECKING:
+    from agent.ui.terminal.screen import Screen
+
+
+async def answer_beside(pending: Pending, environment: Environment) -> None:
+    """Put `pending` to the person, unless and until nobody wants the answer any more."""
+    if not pending.open:
+        return
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(withdraw, pending, tasks.cancel_scope)
+        pending.reply(await ask_beside(dialogue(pending.question), environment))
+        tasks.cancel_scope.cancel()
+
+
+async def ask_beside(asked: Dialogue, environment: Environment) -> Answer:
+    """Draw a question on stderr, which leaves stdout to the answer; a terminal that goes away cancels."""
+    from prompt_toolkit.input import create_input
+
+    from agent.ui.terminal.device import terminal_output, use_color
+    from agent.ui.terminal.screen import Reactions, Screen
+
+    screen = Screen(
+        Reactions(send=lambda text: None, interrupt=lambda: False, leave=lambda: None),
+        input=create_input(environment.stdin),
+        output=terminal_output(environment.stderr),
+        color=use_color("auto", environment.environ),
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_draw, screen, asked)
+        await screen.ask(asked)
+        screen.close()
+    return asked.answer or Answer("cancel")
+
+
+async def withdraw(pending: Pending, shown: anyio.CancelScope) -> None:
+    """Take a question off the screen once nobody wants its answer."""
+    await pending.withdrawn.wait()
+    shown.cancel()
+
+
+async def _draw(screen: Screen, asked: Dialogue) -> None:
+    screen.region.dialogue = asked
+    try:
+        await screen.run()
+    except EOFError:
+        screen.press("cancel")

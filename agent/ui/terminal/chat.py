@@ -1,0 +1,183 @@
+"""The chat: lines from the person become turns or commands, one after another, until they leave."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import anyio
+
+from agent import __version__
+from agent.chat.events import Noticed
+from agent.chat.messages import UserMessage, user
+from agent.chat.outbox import Outbox
+from agent.chat.provider import ProviderError
+from agent.chat.questions import Answer, FillForm
+from agent.host.config import Config, ConfigError
+from agent.host.host import Host, HostError, open_host
+from agent.host.options import Options
+from agent.ui.dialogues import Filling
+from agent.ui.environment import Environment
+from agent.ui.escapes import clean, clean_line
+from agent.ui.exit_codes import ExitCode
+from agent.ui.failures import failure_code
+from agent.ui.terminal.commands import CommandCompleter, obey
+from agent.ui.terminal.device import terminal_output, use_color
+from agent.ui.terminal.paint import Painter
+from agent.ui.terminal.screen import Reactions, Screen
+from agent.ui.terminal.watcher import Watcher
+
+_PATIENCE = 5.0
+"""Seconds that the screen may lag behind a turn that has ended."""
+
+
+async def chat(config: Config, options: Options, environment: Environment) -> ExitCode:
+    """Chat until the person leaves, or a signal or a lost terminal ends it."""
+    outbox = Outbox()
+    try:
+        async with open_host(config, outbox, interactive=True) as host:
+            return await Chat(host, outbox, options, environment).run()
+    except (HostError, ConfigError, ProviderError) as error:
+        environment.say(clean(str(error)))
+        return failure_code(error)
+
+
+class Chat:
+    """`screen`, `painter` and `host` are for the commands."""
+
+    def __init__(self, host: Host, outbox: Outbox, options: Options, environment: Environment) -> None:
+        from prompt_toolkit.input import create_input
+
+        color = use_color(options.color, environment.environ)
+        self.host, self.painter = host, Painter(color=color, verbose=options.verbose > 0)
+        self.screen = Screen(
+            Reactions(self._send, self._interrupt, self.leave),
+            input=create_input(environment.stdin),
+            output=terminal_output(environment.stdout),
+            completer=CommandCompleter(host),
+            history=host.config.data_folder / "history",
+            color=color,
+        )
+        self.watcher = Watcher(self.screen, self.painter, self._refresh)
+        self._outbox = outbox
+        self._code = ExitCode.ANSWERED
+        self._arrived = anyio.Event()
+        self._scopes: list[anyio.CancelScope] = []
+
+    async def run(self) -> ExitCode:
+        self._greet()
+        self._refresh()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.watcher.follow, self._outbox)
+            tasks.start_soon(self._converse)
+            tasks.start_soon(self._listen)
+            try:
+                await self.screen.run()
+            except EOFError:
+                self._code = ExitCode.HANGUP
+            tasks.cancel_scope.cancel()
+        return self._code
+
+    def leave(self) -> None:
+        self.screen.close()
+
+    def say(self, text: str) -> None:
+        """Print a text that is not ours."""
+        self.screen.print(clean(text).rstrip("\n") + "\n")
+
+    async def ask(self, form: FillForm) -> Answer:
+        """Ask for something that a command needs."""
+        return await self.screen.ask(Filling(form))
+
+    async def turn(self, message: UserMessage) -> None:
+        """One turn with the model, once the servers that are still starting are there or have failed."""
+        try:
+            await self._settled()
+        except HostError as error:
+            self.say(str(error))
+            return
+        turns = self.watcher.turns + 1
+        try:
+            await self.host.agent.turn(message)
+        finally:
+            with anyio.move_on_after(_PATIENCE, shield=True):
+                await self.watcher.caught_up(turns)
+
+    async def _converse(self) -> None:
+        while True:
+            line = await self._next()
+            with anyio.CancelScope() as scope:
+                self._scopes.append(scope)
+                self._refresh()
+                await (obey(self, line) if line.startswith("/") else self.turn(user(line)))
+            self._scopes.remove(scope)
+            self._refresh()
+
+    async def _next(self) -> str:
+        queued = self.screen.region.queued
+        while not queued:
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        line = queued.pop(0)
+        self.screen.shrink()
+        return line
+
+    async def _settled(self) -> None:
+        """Ctrl-C skips the wait, not the turn."""
+        with anyio.CancelScope() as scope:
+            self._scopes.append(scope)
+            await self.host.settled()
+        self._scopes.remove(scope)
+
+    async def _listen(self) -> None:
+        """A signal ends the chat in good order."""
+        if sys.platform == "win32":
+            return
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGHUP) as received:
+            async for one in received:
+                self._code = ExitCode.HANGUP if one == signal.SIGHUP else ExitCode.TERMINATED
+                self.leave()
+
+    def _send(self, text: str) -> None:
+        self.screen.region.queued.append(text)
+        self._arrived.set()
+        self.screen.refresh()
+
+    def _interrupt(self) -> bool:
+        if not self._scopes:
+            return False
+        self._scopes[-1].cancel()
+        return True
+
+    def _greet(self) -> None:
+        config = self.host.config
+        lines = [f"mcp-chat {__version__} · model {self.host.model}. {config.model_reason}"]
+        if self.host.model.startswith("mock/"):
+            lines.append("This model is a mock: it runs real tools, but does not think. Set a key to use a real one.")
+        lines.append("Type a request; /help shows the commands, Ctrl-D leaves.")
+        self.say("\n".join(lines))
+        for notice in config.notices:
+            self.watcher.show(Noticed("", "warning", notice))
+        for entry in config.disabled:
+            self.watcher.show(Noticed("", "warning", f"{entry.kind} {entry.name} is left out: {entry.reason}"))
+
+    def _refresh(self) -> None:
+        usage = self.watcher.usage
+        parts = [self.host.model, self._servers()]
+        if usage.input_tokens or usage.output_tokens:
+            parts.append(f"{usage.input_tokens:,} in, {usage.output_tokens:,} out")
+        if self._scopes:
+            parts.append("working, Ctrl-C stops")
+        self.screen.region.status = " · ".join(map(clean_line, filter(None, parts)))
+        self.screen.refresh()
+
+    def _servers(self) -> str:
+        states = self.watcher.servers
+        named = {
+            state: [name for name, now in states.items() if now == state] for state in ("starting", "failed", "lost")
+        }
+        ready = sum(state == "ready" for state in states.values())
+        troubled = [f"{', '.join(names)} {state}" for state, names in named.items() if names]
+        if not states:
+            return "no servers"
+        return ", ".join([f"{ready} of {len(states)} server{'s' * (len(states) != 1)} ready", *troubled])
