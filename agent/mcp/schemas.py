@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired, Required
 
 import typing_extensions
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
-from typing_extensions import NotRequired, Required
 
 from agent.mcp.signature import SignatureError
 
@@ -50,12 +49,14 @@ def adapter_of(hint: Any, name: str) -> TypeAdapter[Any]:
         raise SignatureError(f"{name}: {_first_line(error)}") from error
 
 
-def typed_dict(name: str, fields: Mapping[str, Any], required: Collection[str], config: ConfigDict | None = None) -> Any:
+def typed_dict(
+    name: str, fields: Mapping[str, Any], required: Collection[str], config: ConfigDict | None = None
+) -> Any:
     """A TypedDict that takes exactly these fields."""
     hints = {key: readable(hint) for key, hint in fields.items()}
     qualified = {key: Required[hint] if key in required else NotRequired[hint] for key, hint in hints.items()}
-    made = typing_extensions.TypedDict(name, qualified)  # type: ignore[operator]  # built at run time
-    made.__pydantic_config__ = ConfigDict(extra="forbid") if config is None else config
+    made = typing_extensions.TypedDict(name, qualified)  # type: ignore[misc]  # built at run time
+    made.__pydantic_config__ = ConfigDict(extra="forbid") if config is None else config  # type: ignore[attr-defined]  # what pydantic looks for
     return made
 
 

@@ -36,10 +36,10 @@ class Signature:
 
     def __init__(self, function: Callable[..., Any], context_type: type) -> None:
         self.function, self._context_type = function, context_type
-        self.name = getattr(function, "__name__", type(function).__name__)
+        self.name = name_of(function)
         self._documented = read_docstring(inspect.getdoc(function))
         self.description = self._documented.summary
-        self._parameters = _named_parameters(function, self.name)
+        self.parameters = _named_parameters(function, self.name)
 
     @cached_property
     def hints(self) -> dict[str, Any]:
@@ -57,12 +57,12 @@ class Signature:
 
     @cached_property
     def context_parameters(self) -> tuple[str, ...]:
-        return tuple(name for name in self._parameters if self._is_context(self.hints.get(name)))
+        return tuple(name for name in self.parameters if self._is_context(self.hints.get(name)))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The parameters a caller may give, in order."""
-        return tuple(name for name in self._parameters if name not in self.context_parameters)
+        return tuple(name for name in self.parameters if name not in self.context_parameters)
 
     @cached_property
     def required(self) -> frozenset[str]:
@@ -98,7 +98,7 @@ class Signature:
         """Defaults written as `Field(…)`: Python would hand over the Field itself."""
         from pydantic.fields import FieldInfo
 
-        defaults = {name: self._parameters[name].default for name in self.names}
+        defaults = {name: self.parameters[name].default for name in self.names}
         return {name: default for name, default in defaults.items() if isinstance(default, FieldInfo)}
 
     @cached_property
@@ -124,7 +124,7 @@ class Signature:
         return Annotated[hint, Field(json_schema_extra=self._shown_default(name))]
 
     def _default(self, name: str) -> Any:
-        default = self._parameters[name].default
+        default = self.parameters[name].default
         if name in self._fields and self._fields[name].is_required():
             return _MISSING
         return default
@@ -133,7 +133,7 @@ class Signature:
         """The default as the schema shows it; nothing where JSON has no word for it."""
         from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-        default = self._fields[name].default if name in self._fields else self._parameters[name].default
+        default = self._fields[name].default if name in self._fields else self.parameters[name].default
         if default is _MISSING or name in self.required:
             return {}
         try:
@@ -145,6 +145,11 @@ class Signature:
         if typing.get_origin(hint) in (Union, UnionType, Annotated):
             return any(self._is_context(part) for part in typing.get_args(hint))
         return isinstance(hint, type) and issubclass(hint, self._context_type)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name in its `def`, or its class where it has none."""
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _named_parameters(function: Callable[..., Any], name: str) -> Mapping[str, inspect.Parameter]:

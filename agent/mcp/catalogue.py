@@ -1,0 +1,87 @@
+"""All that a server offers, by name, and the pages in which it is listed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Protocol
+
+from agent.mcp.features import Completion, Prompt, Resource, Tool
+from agent.mcp.jsonrpc import INVALID_PARAMS
+from agent.mcp.lifecycle import at_least
+from agent.mcp.session import McpError
+from agent.mcp.signature import Json
+
+
+class Listed(Protocol):
+    def definition(self, revision: str) -> Json: ...
+
+
+class Catalogue:
+    """What is registered now; it may change while clients are connected. `page_size` entries make one page."""
+
+    def __init__(self, page_size: int) -> None:
+        self._page_size = page_size
+        self.tools: dict[str, Tool] = {}
+        self.resources: dict[str, Resource] = {}
+        self.templates: dict[str, Resource] = {}
+        self.prompts: dict[str, Prompt] = {}
+        self.completions: dict[tuple[str, str], Completion] = {}
+
+    def prepare(self) -> None:
+        """Resolve all types, so that an author learns of a mistake at the start. Raises SignatureError."""
+        everything: Iterable[Tool | Resource | Prompt] = chain(
+            self.tools.values(), self.resources.values(), self.templates.values(), self.prompts.values()
+        )
+        for feature in everything:
+            feature.prepare()
+
+    def capabilities(self, revision: str) -> Json:
+        """What `initialize` declares: what there is at this moment."""
+        declared: Json = {"logging": {}}
+        if self.tools:
+            declared["tools"] = {"listChanged": True}
+        if self.resources or self.templates:
+            declared["resources"] = {"subscribe": True, "listChanged": True}
+        if self.prompts:
+            declared["prompts"] = {"listChanged": True}
+        if self.completions and at_least(revision, "2025-03-26"):
+            declared["completions"] = {}
+        return declared
+
+    def find_resource(self, uri: str) -> tuple[Resource, Mapping[str, str]] | None:
+        """The resource of a URI and the arguments in it; an exact URI goes before every template."""
+        for resource in chain(self.resources.values(), self.templates.values()):
+            if (arguments := resource.match(uri)) is not None:
+                return resource, arguments
+        return None
+
+    def page(self, kind: str, entries: Sequence[Listed], cursor: object, revision: str) -> Json:
+        """One page of a list, under the key `kind` (section "Utilities, Pagination").
+
+        Raises:
+            McpError: the cursor is none of ours.
+        """
+        start = 0 if cursor is None else _position(kind, cursor)
+        if start and start >= len(entries):
+            raise McpError(INVALID_PARAMS, "Unknown cursor: the list has no such page.")
+        end = start + self._page_size
+        shown = [entry.definition(revision) for entry in entries[start:end]]
+        return {kind: shown} | ({"nextCursor": _cursor(kind, end)} if end < len(entries) else {})
+
+
+def _cursor(kind: str, position: int) -> str:
+    return base64.urlsafe_b64encode(f"{kind}:{position}".encode()).decode("ascii")
+
+
+def _position(kind: str, cursor: object) -> int:
+    try:
+        written = base64.b64decode(str(cursor), altchars="-_", validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        written = ""
+    named, _, position = written.partition(":")
+    if named != kind or not position.isdecimal() or position == "0":
+        raise McpError(INVALID_PARAMS, "Unknown cursor: it comes from another list.")
+    return int(position)

@@ -1,0 +1,240 @@
+"""What a tool, a resource or a prompt may do while it runs: tell and ask the client that called it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import isawaitable
+from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar, overload
+
+from agent.mcp.content import Message
+from agent.mcp.forms import Form, SchemaForm, needs_newer
+from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, RequestId
+from agent.mcp.lifecycle import NEWEST_HANDSHAKE, Capabilities, at_least, declares
+from agent.mcp.sampling import Sample, SampleTools, ToolChoice, read_sample, sampling_params
+from agent.mcp.session import McpError
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+TOOL_ROUNDS = 10  # times a model may be asked in one `sample` that runs tools for it
+
+T = TypeVar("T")
+Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+
+
+class ClientRefused(McpError):
+    """The client answered a question with an error, or never offered to answer such questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(Generic[T]):
+    """The form was filled in; `content` is of the type that was asked for."""
+
+    content: T
+    action: Literal["accept"] = "accept"
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The person said no (`decline`), or closed the form without an answer (`cancel`)."""
+
+    action: Literal["decline", "cancel"]
+    content: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder or file the client lets servers know of; `uri` begins with `file://`."""
+
+    uri: str
+    name: str | None = None
+
+
+@dataclass(slots=True)
+class Caller:
+    """The client, as far as it made itself known. `log_level` is None if it wants no log messages."""
+
+    revision: str = NEWEST_HANDSHAKE
+    capabilities: Capabilities = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)
+    log_level: str | None = "info"
+
+
+class Dialogue(Protocol):
+    """How to reach the client during one request of its. Each era of the protocol has its own way."""
+
+    async def ask(self, method: str, params: Params | None, key: str | None) -> Any:
+        """The client's result. Raises McpError where it answers with an error."""
+        ...
+
+    async def tell(self, method: str, params: Params) -> None:
+        """Send a notification that belongs to the request."""
+        ...
+
+    async def once(self, key: str, compute: Callable[[], Awaitable[Any]]) -> Any:
+        """The value of `compute`, which runs only once however often the request is entered again."""
+        ...
+
+
+class Context:
+    """One request of a client, for the function that serves it.
+
+    A function gets it by annotating any parameter with `Context`. In a plain `def`, which runs in a worker thread,
+    call its methods through `anyio.from_thread.run`.
+
+    A client of revision 2026-07-28 is not waited for: a function that asks is run again from its start with the
+    answers so far, which are matched by the order of the calls, or by `key`. An effect that comes before a question
+    belongs into `once`.
+    """
+
+    def __init__(
+        self, caller: Caller, dialogue: Dialogue, request_id: RequestId, meta: Mapping[str, Any], lifespan: Any = None
+    ) -> None:
+        self._caller, self._dialogue = caller, dialogue
+        self.request_id, self.meta, self.lifespan = request_id, meta, lifespan
+        self._progressed = -math.inf
+
+    @property
+    def revision(self) -> str:
+        """The revision of the protocol that is spoken: `2025-11-25`."""
+        return self._caller.revision
+
+    @property
+    def client_info(self) -> Mapping[str, Any]:
+        """The client's `name`, `version`, …, as it says. For display only."""
+        return self._caller.info
+
+    @property
+    def client_capabilities(self) -> Capabilities:
+        """What the client declared, as on the wire."""
+        return self._caller.capabilities
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far the work is (section "Utilities, Progress").
+
+        `done` must rise from call to call; what does not rise is not sent, nor is anything to a client that did not
+        ask for progress. How often to call is the caller's business.
+        """
+        token = self.meta.get("progressToken")
+        if not isinstance(token, str | int) or not self._progressed < done < math.inf:
+            return
+        self._progressed = done
+        params: Params = {"progressToken": token, "progress": done}
+        if total is not None:
+            params["total"] = total
+        if message and at_least(self.revision, "2025-03-26"):
+            params["message"] = message
+        await self._dialogue.tell("notifications/progress", params)
+
+    async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
+        """Send a log message, if the client wants that level (section "Utilities, Logging"). `data` is any JSON."""
+        wanted = self._caller.log_level
+        if wanted is None or LEVELS.index(level) < LEVELS.index(wanted):
+            return
+        named = {} if logger is None else {"logger": logger}
+        await self._dialogue.tell("notifications/message", {"level": level, **named, "data": data})
+
+    @overload
+    async def elicit(self, message: str, schema: type[T], *, key: str | None = None) -> Accepted[T] | Declined: ...
+    @overload
+    async def elicit(
+        self, message: str, schema: dict[str, Any], *, key: str | None = None
+    ) -> Accepted[dict[str, Any]] | Declined: ...
+    async def elicit(self, message: str, schema: Any, *, key: str | None = None) -> Any:
+        """Ask the person a form (section "Client Features, Elicitation").
+
+        `schema` is a flat model, dataclass or TypedDict, whose instance then is `content`, or a JSON Schema, whose
+        answer is a dict. Never ask for a password this way.
+
+        Raises:
+            ClientRefused: the client has no one to ask.
+            FormFault: its answer does not fit the form.
+            SignatureError: the type is no form.
+        """
+        form: Form[Any] | SchemaForm = SchemaForm(schema) if isinstance(schema, dict) else Form(schema)
+        modes = self._declared("elicitation")
+        if (modes and "form" not in modes) or needs_newer(form.schema, self.revision):
+            self._refuse("a form like this")
+        answer = await self._ask("elicitation/create", {"message": message, "requestedSchema": form.schema}, key)
+        match answer:
+            case {"action": "accept"}:
+                return Accepted(form.read(answer.get("content") or {}))
+            case {"action": "decline" | "cancel" as action}:
+                return Declined(action)
+        raise ClientRefused(INVALID_PARAMS, "The client's answer to the form names no action.")
+
+    async def sample(
+        self,
+        messages: Message | list[Message],
+        *,
+        max_tokens: int = 1_000,
+        system_prompt: str | None = None,
+        tools: Sequence[Mapping[str, Any] | Callable[..., Any]] = (),
+        tool_choice: ToolChoice | None = None,
+        temperature: float | None = None,
+        stop_sequences: Sequence[str] | None = None,
+        model_preferences: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Sample:
+        """Ask the client's model (section "Client Features, Sampling").
+
+        `messages` is the user's text or a conversation; `max_tokens` bounds each answer. `tools` may be functions,
+        which are run for the model until it answers without them, or definitions as in `tools/list`: where the answer
+        has `tool_uses` of those, run them, append `answer.message` and one message of `tool_answer`s, and ask again.
+
+        Raises:
+            ClientRefused: the client does not offer it, or the person said no.
+        """
+        offered = self._declared("sampling")
+        if (tools or tool_choice) and "tools" not in offered:
+            self._refuse("sampling with tools")
+        options = {
+            "systemPrompt": system_prompt,
+            "temperature": temperature,
+            "stopSequences": stop_sequences,
+            "modelPreferences": model_preferences,
+        }
+        known = SampleTools(tools, self)
+        params = sampling_params(messages, max_tokens, options, known.definitions, tool_choice)
+        for number in range(TOOL_ROUNDS):
+            asked = key if key is None or not number else f"{key}/{number}"
+            sample = read_sample(await self._ask("sampling/createMessage", params, asked))
+            if not known.can_run(sample.tool_uses):
+                break
+            params["messages"] += [sample.message, await known.answers(sample.tool_uses)]
+            params["toolChoice"] = {"mode": "auto" if number < TOOL_ROUNDS - 2 else "none"}
+        return sample
+
+    async def roots(self, *, key: str | None = None) -> list[Root]:
+        """The folders the client says the person works in (section "Client Features, Roots"). Raises ClientRefused."""
+        self._declared("roots")
+        answer = await self._ask("roots/list", None, key)
+        found = answer.get("roots") if isinstance(answer, dict) else None
+        listed = found if isinstance(found, list) else []
+        return [Root(root["uri"], root.get("name")) for root in listed if isinstance(root, dict) and "uri" in root]
+
+    async def once(self, key: str, compute: Callable[[], T | Awaitable[T]]) -> T:
+        """The value of `compute`, run only the first time the request comes here. The value must be JSON."""
+
+        async def computed() -> T:
+            value = compute()
+            return await value if isawaitable(value) else value
+
+        value: T = await self._dialogue.once(key, computed)
+        return value
+
+    async def _ask(self, method: str, params: Params | None, key: str | None) -> Any:
+        try:
+            return await self._dialogue.ask(method, params, key)
+        except McpError as error:
+            raise ClientRefused(error.code, f"The client refused {method}: {error.message}", error.data) from error
+
+    def _declared(self, capability: str) -> Mapping[str, Any]:
+        if not declares(self._caller.capabilities, capability):
+            self._refuse(capability)
+        settings = self._caller.capabilities[capability]
+        return settings if isinstance(settings, dict) else {}
+
+    def _refuse(self, wish: str) -> NoReturn:
+        raise ClientRefused(METHOD_NOT_FOUND, f"This client does not offer {wish}.")

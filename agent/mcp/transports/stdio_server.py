@@ -1,0 +1,146 @@
+"""The stdin and stdout of this process as a channel (section "Transports, stdio").
+
+Nothing here blocks the event loop or costs a thread: a descriptor is waited for, and read or written only as far as
+that cannot block. Its flags are left as they are, since whoever started us may share them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from io import TextIOWrapper
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from anyio.abc import ObjectStream
+
+from agent.mcp.envelope import Envelope, Inbound
+from agent.mcp.framing import LINE_LIMIT, Lines, to_line
+
+READ_BYTES = 64 * 1024
+
+
+class StdioServerChannel(ObjectStream[Any]):
+    """One descriptor to read lines from, one to write lines to; both stay the caller's to close."""
+
+    def __init__(self, reading: int, writing: int, limit: int = LINE_LIMIT) -> None:
+        self._reading, self._writing = reading, writing
+        self._lines = Lines(limit)
+        self._received: deque[Inbound] = deque()
+        self._unsent: deque[memoryview] = deque()
+        self._turn = anyio.Lock()
+        self._waiting = anyio.CancelScope()
+        self._ended = self._broken = False
+        self._pollable = True
+
+    async def receive(self) -> Inbound:
+        while not self._received:
+            if self._broken:
+                raise anyio.BrokenResourceError
+            if self._ended:
+                raise anyio.EndOfStream
+            await self._read()
+        return self._received.popleft()
+
+    async def send(self, item: Envelope) -> None:
+        """Cancelled in the middle of a line, the rest of it goes out before the next: a line is never torn."""
+        self._unsent.append(memoryview(to_line(item)))
+        async with self._turn:
+            try:
+                await self._write()
+            except OSError as error:
+                self._broken = True
+                self._unsent.clear()
+                self._waiting.cancel()  # with nobody to answer, there is nothing to read for
+                raise anyio.BrokenResourceError from error
+
+    async def send_eof(self) -> None:
+        """Whoever owns the descriptor ends the stream."""
+
+    async def aclose(self) -> None:
+        self._ended = True
+
+    async def _read(self) -> None:
+        with anyio.CancelScope() as self._waiting:
+            try:
+                data = await self._read_some()
+            except BlockingIOError:  # somebody else set the descriptor so, and was faster
+                return
+            except OSError:  # a terminal that went away
+                data = b""
+            self._ended = not data
+            self._received.extend(self._lines.feed(data) if data else self._lines.end())
+
+    async def _read_some(self) -> bytes:
+        if self._pollable:
+            try:
+                await anyio.wait_readable(self._reading)
+            except PermissionError:  # a regular file cannot be waited for, and need not be
+                self._pollable = False
+            else:
+                return os.read(self._reading, READ_BYTES)
+        return await anyio.to_thread.run_sync(os.read, self._reading, READ_BYTES, abandon_on_cancel=True)
+
+    async def _write(self) -> None:
+        while self._unsent:
+            rest = self._unsent[0]
+            while rest:
+                if not _ready_to_write(self._writing):
+                    await anyio.wait_writable(self._writing)
+                # A pipe that is ready takes this much without blocking, and no more is promised.
+                with contextlib.suppress(BlockingIOError):
+                    rest = rest[os.write(self._writing, rest[: select.PIPE_BUF]) :]
+                self._unsent[0] = rest
+            self._unsent.popleft()
+
+
+def _ready_to_write(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return bool(poll.poll(0))
+
+
+@asynccontextmanager
+async def stdio_server() -> AsyncIterator[StdioServerChannel]:
+    """The channel of this process, which has its stdout and stdin to itself as long as the block lasts."""
+    with _set_aside(0) as reading, _set_aside(1) as writing:
+        yield StdioServerChannel(reading, writing)
+
+
+@contextmanager
+def _set_aside(descriptor: int) -> Iterator[int]:
+    """A private copy of a standard descriptor, while `print`, `input` and child processes get a harmless one."""
+    private = os.dup(descriptor)
+    try:
+        _divert(descriptor)
+        yield private
+    finally:
+        if descriptor == 1:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+        os.dup2(private, descriptor)
+        os.close(private)
+
+
+def _divert(descriptor: int) -> None:
+    if descriptor == 0:
+        harmless = os.open(os.devnull, os.O_RDONLY)
+    else:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
+        harmless = _stderr()
+    os.dup2(harmless, descriptor)
+    os.close(harmless)
+
+
+def _stderr() -> int:
+    try:
+        return os.dup(2)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY)

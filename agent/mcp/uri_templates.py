@@ -1,0 +1,107 @@
+"""URI templates (RFC 6570): the variables of one, and their values in a URI."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+_EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ONE, _MANY = r"[^/?#&]*", r"[^?#]*"
+_LEADS = {"#": "#", ".": r"\.", "/": "/"}
+
+
+class TemplateError(ValueError):
+    """The text is no URI template that can be matched. The text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class UriTemplate:
+    """A template whose URIs can be read back: `notes://{id}`, `file:///{+path}`, `search://all{?query,limit}`.
+
+    A value never leads out of its place: `..`, a NUL, or in `{name}` a slash, however it is encoded, do not match.
+    Where a path is wanted, `{+path}` takes slashes, but none at its beginning.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    optional: frozenset[str]
+    _pattern: re.Pattern[str]
+    _paths: frozenset[str]
+
+    def match(self, uri: str) -> dict[str, str] | None:
+        """The decoded values in a URI, or None if it is not one of this template's."""
+        address, _, query = uri.partition("?") if self.optional else (uri, "", "")
+        if not (found := self._pattern.fullmatch(address)):
+            return None
+        values = {name: unquote(value) for name, value in found.groupdict().items()} | self._queried(query)
+        return values if all(_stays(value, name in self._paths) for name, value in values.items()) else None
+
+    def expand(self, values: dict[str, str]) -> str:
+        """The URI with these values in it; missing ones are left out."""
+        return _EXPRESSION.sub(lambda found: _expanded(found.group(1), found.group(2), values), self.text)
+
+    def _queried(self, query: str) -> dict[str, str]:
+        pairs = (pair.partition("=") for pair in query.split("&") if pair)
+        return {name: unquote(value.replace("+", " ")) for name, _, value in pairs if name in self.optional}
+
+
+def parse_template(text: str) -> UriTemplate:
+    """Raises TemplateError."""
+    names: list[str] = []
+    optional: set[str] = set()
+    paths: set[str] = set()
+    pattern, position = "", 0
+    for found in _EXPRESSION.finditer(text):
+        operator, listed = found.groups()
+        here = [_checked(text, name) for name in listed.split(",")]
+        pattern += re.escape(text[position : found.start()])
+        position = found.end()
+        names += [name for name, _ in here]
+        if operator in ("?", "&"):
+            optional |= {name for name, _ in here}
+        else:
+            several = {name for name, exploded in here if operator in ("+", "#") or exploded}
+            paths |= several
+            pattern += _LEADS.get(operator, "") + _groups([name for name, _ in here], several, operator)
+    rest = text[position:]
+    if "{" in rest or "}" in rest or len(set(names)) != len(names):
+        raise TemplateError(f"{text!r} is no URI template: every {{name}} must be closed, and stand there once.")
+    return UriTemplate(text, tuple(names), frozenset(optional), re.compile(pattern + re.escape(rest)), frozenset(paths))
+
+
+def _checked(text: str, name: str) -> tuple[str, bool]:
+    bare = name.strip().removesuffix("*")
+    if not _NAME.fullmatch(bare):
+        raise TemplateError(f"{text!r} is no URI template: {name!r} is no name of a variable.")
+    return bare, name.strip().endswith("*")
+
+
+def _groups(names: list[str], several: set[str], operator: str) -> str:
+    between = _LEADS.get(operator, ",") if operator in ("/", ".") else ","
+    return between.join(f"(?P<{name}>{_MANY if name in several else _ONE})" for name in names)
+
+
+def _stays(value: str, is_path: bool) -> bool:
+    if "\0" in value:
+        return False
+    steps = re.split(r"[/\\]", value)
+    return ".." not in steps and (len(steps) == 1 or (is_path and steps[0] != ""))
+
+
+def _expanded(operator: str, listed: str, values: dict[str, str]) -> str:
+    safe = "/:?#[]@!$&'()*+,;=" if operator in ("+", "#") else ""
+    names = [name.strip() for name in listed.split(",")]
+    given = [(name.removesuffix("*"), "/" if name.endswith("*") else "") for name in names]
+    known = [(name, quote(values[name], safe=safe + slash)) for name, slash in given if name in values]
+    if not known:
+        return ""
+    if operator in ("?", "&"):
+        return operator + "&".join(f"{name}={value}" for name, value in known)
+    between = operator if operator in ("/", ".") else ","
+    return (operator if operator in _LEADS else "") + between.join(value for _, value in known)
+
+
+def is_template(uri: str) -> bool:
+    return "{" in uri

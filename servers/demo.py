@@ -1,0 +1,125 @@
+"""A server to learn from: every kind of thing a server can offer, each in a few lines.
+
+Run it with `python -m servers.demo`; it speaks JSON-RPC on stdin and stdout, so a line may also be pasted by hand.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import anyio
+
+from agent.mcp import Context, Server
+
+server = Server(
+    "demo",
+    title="Demo",
+    instructions="Tools to try out what a server can do: arithmetic, progress, questions to the person and to the model.",
+)
+
+SIGHTS = {"Lisbon": ["Belém Tower", "Alfama"], "Kyoto": ["Fushimi Inari", "Nishiki Market"], "Oslo": ["Opera House"]}
+FOCUSES = ["correctness", "performance", "readability", "security", "style"]
+
+
+@server.tool(annotations={"readOnlyHint": True})
+async def echo(message: str) -> str:
+    """Say the message back."""
+    return message
+
+
+@server.tool(annotations={"readOnlyHint": True})
+async def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@server.tool
+async def long_task(ctx: Context, seconds: float = 5, steps: Annotated[int, "How often to report"] = 5) -> str:
+    """Work for a while, report progress, and stop when cancelled."""
+    for step in range(1, steps + 1):
+        await anyio.sleep(seconds / steps)
+        await ctx.progress(step, steps, f"step {step} of {steps}")
+    return f"Done: {steps} steps in {seconds:g} seconds."
+
+
+@dataclass
+class Seat:
+    """The form `book_seat` asks the person."""
+
+    place: Literal["window", "aisle"]
+    meal: bool = False
+
+
+@server.tool
+async def book_seat(ctx: Context, train: str) -> str:
+    """Book a seat on a train; the person is asked which."""
+    answer = await ctx.elicit(f"Which seat on {train}?", Seat)
+    if answer.action != "accept":
+        return f"No seat was booked on {train}."
+    seat = answer.content
+    await ctx.log("info", f"booked {seat.place} on {train}")
+    return f"Booked on {train}: {seat.place}, {'with' if seat.meal else 'without'} a meal."
+
+
+@server.tool
+async def summarize(ctx: Context, text: str) -> str:
+    """Summarize a text with the client's own model."""
+    summary = await ctx.sample(f"Summarize in one sentence:\n\n{text}", max_tokens=200)
+    return summary.text
+
+
+@server.tool
+async def plan_trip(ctx: Context, city: str) -> str:
+    """Plan a day in a city: the client's model plans, and asks two tools of ours for what it needs."""
+    question = f"Plan a day in {city} in three sentences. Look up the weather and the sights first."
+    plan = await ctx.sample(question, tools=[weather, sights], max_tokens=500)
+    return plan.text
+
+
+def weather(city: str) -> str:
+    """The weather in a city today."""
+    return f"{city}: {random.choice(['sunny', 'cloudy', 'rain'])}, {random.randint(8, 28)} °C"
+
+
+def sights(city: str) -> list[str]:
+    """What to see in a city."""
+    return SIGHTS.get(city, ["the old town", "the market"])
+
+
+@server.prompt
+def code_review(code: str, focus: str = "correctness") -> str:
+    """Review a piece of code.
+
+    Args:
+        code: The code
+        focus: What to look at first
+    """
+    return f"Review this code. Look at its {focus} first.\n\n{code}"
+
+
+@server.completion("code_review", "focus")
+def focuses(value: str) -> list[str]:
+    return [focus for focus in FOCUSES if focus.startswith(value)]
+
+
+@server.resource("file:///data/readme.txt")
+def readme() -> str:
+    """What this server is."""
+    return "This is the demo server. Ask it to add numbers, to book a seat, or to summarize a text.\n"
+
+
+@server.resource("demo://sights/{city}")
+def city_sights(city: str) -> list[str] | None:
+    """What to see in a city."""
+    return SIGHTS.get(city)
+
+
+@server.completion("demo://sights/{city}", "city")
+def cities(value: str) -> list[str]:
+    return [city for city in SIGHTS if city.lower().startswith(value.lower())]
+
+
+if __name__ == "__main__":
+    server.run()
