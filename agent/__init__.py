@@ -2,4 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agent.host.config import load_config
+    from agent.host.host import open_host
+
 __version__ = "0.1.0"
+__all__ = ["load_config", "open_host"]
+
+_HOMES = {"load_config": "agent.host.config", "open_host": "agent.host.host"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when first used (PEP 562): a server that imports `agent.mcp` loads no host, `--version` loads nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -15,9 +15,12 @@ from agent.chat.events import Noticed, ServerChanged
 from agent.chat.outbox import Outbox
 from agent.host.client_features import ClientFeatures
 from agent.host.config_models import ServerTable
+from agent.host.errors import ServerUnavailable
+from agent.host.lifeline import Lifeline
 from agent.host.offers import CHANGES, FETCH, Offers, fetch
 from agent.host.patience import Patience
-from agent.mcp.envelope import Channel, ConnectionLost, Transport
+from agent.mcp.background import background
+from agent.mcp.envelope import ConnectionLost, Transport
 from agent.mcp.session import McpError
 from agent.mcp.transports.stdio import StdioTransport, stdio
 
@@ -28,10 +31,6 @@ T = TypeVar("T")
 State = Literal["starting", "ready", "failed", "lost", "stopped"]
 OpenTransport = Callable[[ServerTable], Transport]
 Start = Callable[["Connection"], None]
-
-
-class ServerUnavailable(Exception):
-    """A server cannot be asked, or did not answer in time. The text is a sentence that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,10 @@ class Connection:
         self.detail = ""
         self.client: Client | None = None
         self.offers = Offers()
-        self.spawned, self.settled, self.ended = anyio.Event(), anyio.Event(), anyio.Event()
-        self._outbox, self._features, self._start, self._open_transport = outbox, features, start, open_transport
-        self._transport: Transport | None = None
+        self.settled, self.ended = anyio.Event(), anyio.Event()
+        self._outbox, self._features, self._start = outbox, features, start
+        self._transport = open_transport(table)
+        self.lifeline = Lifeline(self._transport)
         self._scope, self._told_to_stop = anyio.CancelScope(), False
         self._latency: float | None = None
         self._patiences: set[Patience] = set()
@@ -82,8 +82,9 @@ class Connection:
 
     def begin(self) -> None:
         """What is true from the moment it is decided to start it, before its task runs."""
-        self.spawned, self.settled, self.ended = anyio.Event(), anyio.Event(), anyio.Event()
+        self.settled, self.ended = anyio.Event(), anyio.Event()
         self._scope, self._told_to_stop, self._stale = anyio.CancelScope(), False, set()
+        self.lifeline = Lifeline(self._transport)
         self._become("starting")
 
     async def live(self) -> None:
@@ -94,7 +95,7 @@ class Connection:
         finally:
             self.client = None
             self._become(*end)
-            for event in (self.spawned, self.settled, self.ended):
+            for event in (self.lifeline.opened, self.settled, self.ended):
                 event.set()
 
     async def _live(self) -> tuple[State, str]:
@@ -117,9 +118,8 @@ class Connection:
         """A client that has been introduced and whose lists are known."""
         from agent.mcp.client import Client
 
-        self._transport = self._open_transport(self.table)
         async with Client(
-            _Spawning(self._transport, self.spawned),
+            self.lifeline,
             answer=self._answer,
             capabilities=self._features.capabilities(self.name),
             on_notification=self._hear,
@@ -138,10 +138,10 @@ class Connection:
 
     async def _watch(self, client: Client) -> None:
         """Keep the lists fresh until the server is gone, or is told to go."""
-        async with anyio.create_task_group() as tasks:
+        async with background() as tasks:
             tasks.start_soon(self._refresh, client)
-            await client.closed()
-            tasks.cancel_scope.cancel()
+            await self.lifeline.lost.wait()
+        raise self.lifeline.reason
 
     async def _refresh(self, client: Client) -> None:
         while True:
@@ -149,7 +149,7 @@ class Connection:
             self._turned_stale = anyio.Event()
             while self._stale:
                 kind = self._stale.pop()
-                with anyio.move_on_after(self.table.timeout):
+                with anyio.move_on_after(self.table.timeout), suppress(ConnectionLost):  # which ends `_watch` too
                     self.offers = await fetch(client, kind, self.offers, self._notice)
             self._become("ready", str(self.offers))
 
@@ -240,18 +240,3 @@ class Connection:
             noise=process.noise.count if process else 0,
             required=self.table.required,
         )
-
-
-class _Spawning:
-    """A transport that tells when it is open: a process that has been started, before it has said anything."""
-
-    def __init__(self, transport: Transport, spawned: anyio.Event) -> None:
-        self._transport, self._spawned = transport, spawned
-
-    async def __aenter__(self) -> Channel:
-        channel = await self._transport.__aenter__()
-        self._spawned.set()
-        return channel
-
-    async def __aexit__(self, *error: Any) -> bool | None:
-        return await self._transport.__aexit__(*error)

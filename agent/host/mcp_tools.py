@@ -20,6 +20,8 @@ from agent.mcp.session import McpError
 if TYPE_CHECKING:
     import mcp_types as types
 
+    from agent.mcp.wire import ToolResult
+
 
 class McpTool:
     """Implements `agent.chat.toolbox.Tool`."""
@@ -61,7 +63,7 @@ class McpTool:
         self._check_output(result)
         return ToolOutput(self._cutter.cut(self._content(result)), result.is_error)
 
-    def _content(self, result: types.CallToolResult) -> list[Content]:
+    def _content(self, result: ToolResult) -> list[Content]:
         """`structuredContent` repeats the content (specification, server/tools), so it counts only without any."""
         for block in result.content:
             if for_user_only(block):
@@ -70,7 +72,7 @@ class McpTool:
             return for_model(result.content) or [Text(FOR_USER_ONLY)]
         return [Text(EMPTY if result.structured_content is None else to_json(result.structured_content))]
 
-    def _check_output(self, result: types.CallToolResult) -> None:
+    def _check_output(self, result: ToolResult) -> None:
         """What breaks the tool's own promise is worth a word; the model sees the result all the same."""
         schema = self._tool.output_schema
         if schema is None or result.is_error:

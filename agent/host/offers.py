@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent.mcp.jsonrpc import METHOD_NOT_FOUND
-from agent.mcp.session import McpError
+from agent.mcp.session import McpError, Unreadable
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -37,8 +36,6 @@ FETCH: dict[str, Fetch] = {
     "prompts": lambda client: client.list_prompts(),
 }
 
-CAPABILITY = {"tools": "tools", "resources": "resources", "templates": "resources", "prompts": "prompts"}
-
 CHANGES = {
     "notifications/tools/list_changed": ("tools",),
     "notifications/resources/list_changed": ("resources", "templates"),
@@ -48,17 +45,14 @@ CHANGES = {
 
 
 async def fetch(client: Client, kind: str, before: Offers, on_notice: Callable[[str], None]) -> Offers:
-    """`before` with one list renewed. A server that does not have the list after all has an empty one.
+    """`before` with one list renewed, if the server declared it. What it cannot give is empty, with a notice.
 
     Raises:
         ConnectionLost: the server is gone.
     """
-    if client.capabilities.get(CAPABILITY[kind]) is None:
-        return before
     try:
         found = tuple(await FETCH[kind](client))
-    except McpError as error:
-        if error.code != METHOD_NOT_FOUND:
-            on_notice(f"Its list of {kind} could not be read: {error}")
+    except (McpError, Unreadable) as error:
+        on_notice(f"The list of its {kind} could not be read: {error}")
         found = ()
     return replace(before, **{kind: found})

@@ -39,7 +39,8 @@ class Sampling:
         interactive: bool,
     ) -> None:
         self._config, self._outbox, self._provider_for = config, outbox, provider_for
-        self._turn, self._counted_turn, self._count = turn, turn(), 0
+        self._turn, self._count = turn, 0
+        self._counted_turn: object = None
         self._interactive = interactive
 
     def allowed(self, server: str) -> bool:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-import anyio
 from anyio.abc import TaskGroup
 
 from agent.chat.outbox import Outbox
 from agent.host.client_features import ClientFeatures
 from agent.host.config import Config
 from agent.host.config_errors import nearest
-from agent.host.connection import Connection, OpenTransport, ServerUnavailable, ServerView, start_process
+from agent.host.connection import Connection, OpenTransport, ServerView, start_process
+from agent.host.errors import ServerUnavailable
+from agent.mcp.background import background
 
 
 class Servers:
@@ -64,7 +65,7 @@ class Servers:
     async def spawned(self) -> None:
         """Wait until every server's process has been started, or could not be."""
         for connection in self._connections.values():
-            await connection.spawned.wait()
+            await connection.lifeline.opened.wait()
 
     async def settled(self) -> None:
         """Wait for those still starting, each at most its `connect_timeout`."""
@@ -86,11 +87,8 @@ async def open_servers(
     config: Config, outbox: Outbox, features: ClientFeatures, open_transport: OpenTransport = start_process
 ) -> AsyncIterator[Servers]:
     """All servers of `config`, starting in parallel. Leaving stops them all, in order and in bounded time."""
-    async with anyio.create_task_group() as tasks:
+    async with background() as tasks:
         servers = Servers(config, outbox, features, tasks, open_transport)
         for connection in servers.connections.values():
             servers.start(connection)
-        try:
-            yield servers
-        finally:
-            tasks.cancel_scope.cancel()
+        yield servers

@@ -1,0 +1,240 @@
+"""The composition root: builds the floors and hands them out, with no logic of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agent.chat.loop import Agent
+from agent.chat.messages import AssistantMessage, Stop, Text, Usage, UserMessage, user
+from agent.chat.outbox import Outbox, Pending
+from agent.chat.provider import Provider
+from agent.chat.report import CallRecord, Report
+from agent.host.catalogue import Catalogue, Offered, ToolView
+from agent.host.client_features import ClientFeatures
+from agent.host.config import Config
+from agent.host.connection import Connection, OpenTransport, ServerView, start_process
+from agent.host.content import content_of, text_of
+from agent.host.errors import HostError, ServerUnavailable
+from agent.host.mcp_tools import describe_error
+from agent.host.patience import Patience
+from agent.host.policies import headless_policy
+from agent.host.provider_choice import Providers
+from agent.host.sampling import Sampling
+from agent.host.servers import Servers, open_servers
+from agent.host.toolbox import HostToolbox
+from agent.mcp.envelope import ConnectionLost
+from agent.mcp.lifecycle import NotOffered
+from agent.mcp.session import McpError, Unreadable
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+    from agent.mcp.client import Client, Progress
+    from agent.mcp.wire import ReadResult, ToolResult
+
+T = TypeVar("T")
+
+__all__ = ["Host", "HostError", "Reply", "ServerUnavailable", "open_host"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How a turn ended. `error` is a sentence, where `stop` is ERROR; `usage` counts servers' samples too."""
+
+    text: str
+    tool_calls: tuple[CallRecord, ...]
+    usage: Usage
+    stop: Stop
+    error: str | None = None
+
+
+class Host:
+    """Made by `open_host`.
+
+    A tool or a prompt is named by its own name where that is unique, else by SERVER/NAME; whatever cannot be had
+    raises HostError, whose text is a sentence for people.
+    """
+
+    def __init__(
+        self, config: Config, outbox: Outbox, agent: Agent, servers: Servers, providers: Providers, *, owns_outbox: bool
+    ) -> None:
+        self.config, self.outbox, self.agent = config, outbox, agent
+        self._servers, self._providers, self._owns_outbox = servers, providers, owns_outbox
+        self._catalogue = Catalogue(servers)
+        self._calls_by_hand = 0
+
+    @property
+    def occasion(self) -> tuple[int, int]:
+        """What tells one turn, or one call by hand, from the next."""
+        turns = sum(isinstance(message, UserMessage) for message in self.agent.conversation.messages)
+        return turns, self._calls_by_hand
+
+    @property
+    def provider(self) -> Provider:
+        return self.agent.provider
+
+    @property
+    def model(self) -> str:
+        """PROVIDER/MODEL, as the user writes it."""
+        return self.agent.provider.name
+
+    async def set_model(self, label: str) -> None:
+        """Use another model from the next turn on: PROVIDER/MODEL, or an alias.
+
+        Raises:
+            ConfigError: there is no such provider.
+        """
+        self.agent.provider = provider = self._providers.get(label)
+        self._providers.warm_up(provider.name)
+
+    async def ask(self, message: str | UserMessage) -> Reply:
+        """One turn, once the servers have settled.
+
+        Raises:
+            HostError: a server marked `required` could not be reached.
+        """
+        await self.settled()
+        already = len(self.agent.conversation.messages)
+        if self._owns_outbox:
+            self.outbox.drain()
+        ended = await self.agent.turn(user(message) if isinstance(message, str) else message)
+        report = Report()
+        for item in self.outbox.drain() if self._owns_outbox else ():
+            if not isinstance(item, Pending):
+                report.add(item)
+        said = [m for m in self.agent.conversation.messages[already:] if isinstance(m, AssistantMessage)]
+        error = ended.detail if ended.stop is Stop.ERROR else None
+        return Reply(said[-1].text if said else "", tuple(report.tool_calls), report.usage, ended.stop, error)
+
+    def servers(self) -> list[ServerView]:
+        """Every server, the disabled ones too."""
+        return self._servers.views()
+
+    async def settled(self) -> None:
+        """Wait for the servers that are still starting, each at most its `connect_timeout`.
+
+        Raises:
+            HostError: one marked `required` could not be reached, or is disabled.
+        """
+        await self._servers.settled()
+        for view in self._servers.views():
+            if view.required and view.state != "ready":
+                raise ServerUnavailable(f"The server {view.name} is required, but {view.state}: {view.detail}")
+
+    async def reconnect(self, name: str) -> None:
+        """Stop a server if it runs and start it anew; `servers()` says how it went."""
+        await self._servers.reconnect(name)
+
+    def tools(self, server: str | None = None) -> list[ToolView]:
+        return self._catalogue.tools(server)
+
+    def resources(self, server: str | None = None) -> list[Offered[types.Resource]]:
+        return self._catalogue.resources(server)
+
+    def templates(self, server: str | None = None) -> list[Offered[types.ResourceTemplate]]:
+        return self._catalogue.templates(server)
+
+    def prompts(self, server: str | None = None) -> list[Offered[types.Prompt]]:
+        return self._catalogue.prompts(server)
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        server: str | None = None,
+        progress: Progress | None = None,
+    ) -> ToolResult:
+        """Call a tool by hand. That the tool failed is a result (`is_error`). `progress`: (done, total, note)."""
+        tool = self._catalogue.find_tool(name, server)
+        connection = self._servers[tool.server]
+        patience = Patience(connection.table.timeout)
+
+        def progressed(done: float, total: float | None, note: str) -> None:
+            patience.restart()
+            if progress:
+                progress(done, total, note)
+
+        return await self._by_hand(
+            connection, f"the call of {tool.name}", lambda c: c.call_tool(tool.name, arguments, progressed), patience
+        )
+
+    async def read(self, uri: str, server: str | None = None) -> ReadResult:
+        """The contents of a resource; `server` is needed where several may have it."""
+        connection = self._servers[self._catalogue.server_of(uri, server)]
+        return await self._by_hand(connection, f"the reading of {uri}", lambda c: c.read_resource(uri))
+
+    async def prompt(
+        self, name: str, arguments: Mapping[str, str] | None = None, server: str | None = None
+    ) -> list[UserMessage | AssistantMessage]:
+        """A prompt filled in, as the messages of a conversation."""
+        found = self._catalogue.find_prompt(name, server)
+        connection = self._servers[found.server]
+        result = await self._by_hand(
+            connection, f"the prompt {found.item.name}", lambda c: c.get_prompt(found.item.name, arguments)
+        )
+        return [
+            UserMessage((content_of(message.content),))
+            if message.role == "user"
+            else AssistantMessage((Text(text_of([content_of(message.content)])),))
+            for message in result.messages
+        ]
+
+    async def _by_hand(
+        self,
+        connection: Connection,
+        what: str,
+        send: Callable[[Client], Awaitable[T]],
+        patience: Patience | None = None,
+    ) -> T:
+        self._calls_by_hand += 1
+        try:
+            return await connection.request(what, send, patience)
+        except McpError as error:
+            raise HostError(f"{connection.name}: {describe_error(error)}") from error
+        except (ConnectionLost, NotOffered, Unreadable) as error:
+            raise HostError(f"{connection.name}: {error}") from error
+
+
+@asynccontextmanager
+async def open_host(
+    config: Config,
+    outbox: Outbox | None = None,
+    *,
+    interactive: bool = False,
+    open_transport: OpenTransport = start_process,
+) -> AsyncIterator[Host]:
+    """Everything a chat needs, running: the servers of `config` start in parallel, and nothing waits for them here.
+
+    Without an `outbox` the configuration answers every question at once, so that nothing ever waits for a reader.
+    `interactive` says that a person reads the outbox and can be asked. Leaving stops all servers, in bounded time.
+
+    Raises:
+        ConfigError: the model that is configured does not exist.
+    """
+    shown = outbox or Outbox(headless_policy(config))
+    chat = config.settings.chat
+    providers = Providers(config)
+    provider = providers.get(config.model)
+    sampling = Sampling(
+        config,
+        shown,
+        lambda label: providers.get(label) if label else host.provider,
+        lambda: host.occasion,
+        interactive=interactive,
+    )
+    features = ClientFeatures(config, shown, sampling, interactive=interactive)
+    async with open_servers(config, shown, features, open_transport) as servers:
+        toolbox = HostToolbox(servers, shown, chat.system, chat.max_tool_output)
+        agent = Agent(
+            provider, toolbox, shown, config.tool_policy, max_turns=chat.max_turns, max_tokens=chat.max_tokens
+        )
+        host = Host(config, shown, agent, servers, providers, owns_outbox=outbox is None)
+        await servers.spawned()  # before an import makes everything slow
+        providers.warm_up(provider.name)
+        try:
+            yield host
+        finally:
+            await providers.aclose()

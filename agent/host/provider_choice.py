@@ -1,0 +1,74 @@
+"""Providers, opened when they are first needed and kept; a model without its key says so when it is asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncGenerator
+
+import anyio
+
+from agent.chat.provider import Provider, ProviderError, ProviderItem, Request
+from agent.host.config import Config
+from agent.host.model_choice import resolve_label
+from agent.providers.registry import ProviderConfig, open_provider, warm_up
+
+GOODBYE_SECONDS = 1.0
+
+
+class Providers:
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._open: dict[str, Provider] = {}
+
+    def get(self, label: str) -> Provider:
+        """The provider of PROVIDER/MODEL, or of an alias.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        full = resolve_label(label, self._config.settings.models, self._config.providers)
+        if full not in self._open:
+            self._open[full] = _opened(full, self._config_of(full))
+        return self._open[full]
+
+    def _config_of(self, full: str) -> ProviderConfig:
+        config = self._config.providers[full.partition("/")[0]]
+        assert isinstance(config, ProviderConfig), "resolve_label refuses disabled ones"
+        return config
+
+    def warm_up(self, full: str) -> None:
+        """Import the model's SDK beside everything else. A daemon thread: leaving never waits for it."""
+        config = self._config_of(full)
+        if config.kind == "mock":
+            return
+        import httpx2  # noqa: F401  # by this thread first: two that import one package may each get half of it
+
+        threading.Thread(target=warm_up, args=(config,), name=f"import for {full}", daemon=True).start()
+
+    async def aclose(self) -> None:
+        with anyio.move_on_after(GOODBYE_SECONDS, shield=True):
+            for provider in self._open.values():
+                await provider.aclose()
+
+
+def _opened(full: str, config: ProviderConfig) -> Provider:
+    try:
+        return open_provider(config, full.partition("/")[2])
+    except ProviderError as error:
+        return _Unusable(full, error)
+
+
+class _Unusable:
+    """Stands for a model that cannot be asked, so that everything else works without it."""
+
+    def __init__(self, name: str, error: ProviderError) -> None:
+        self.name, self._error = name, error
+
+    async def stream(self, request: Request) -> AsyncGenerator[ProviderItem, None]:
+        nothing: tuple[ProviderItem, ...] = ()
+        for item in nothing:  # a generator that never yields is still one
+            yield item
+        raise self._error
+
+    async def aclose(self) -> None:
+        pass
