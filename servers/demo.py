@@ -16,10 +16,11 @@ from agent.mcp import Context, Server
 server = Server(
     "demo",
     title="Demo",
-    instructions="Tools to try out what a server can do: arithmetic, progress, questions to the person and to the model.",
+    instructions="Tools to try out what a server can do: sums, progress, questions to the person and to the model.",
 )
 
 SIGHTS = {"Lisbon": ["Belém Tower", "Alfama"], "Kyoto": ["Fushimi Inari", "Nishiki Market"], "Oslo": ["Opera House"]}
+BOOKINGS: list[str] = []
 FOCUSES = ["correctness", "performance", "readability", "security", "style"]
 
 
@@ -59,8 +60,10 @@ async def book_seat(ctx: Context, train: str) -> str:
     if answer.action != "accept":
         return f"No seat was booked on {train}."
     seat = answer.content
-    await ctx.log("info", f"booked {seat.place} on {train}")
-    return f"Booked on {train}: {seat.place}, {'with' if seat.meal else 'without'} a meal."
+    BOOKINGS.append(f"{train}: {seat.place}, {'with' if seat.meal else 'without'} a meal")
+    server.notify_resource_updated("demo://bookings")
+    await ctx.log("info", f"{len(BOOKINGS)} seats are booked")
+    return f"Booked on {BOOKINGS[-1]}."
 
 
 @server.tool
@@ -89,7 +92,7 @@ def sights(city: str) -> list[str]:
 
 
 @server.prompt
-def code_review(code: str, focus: str = "correctness") -> str:
+async def code_review(code: str, focus: str = "correctness") -> str:
     """Review a piece of code.
 
     Args:
@@ -100,24 +103,30 @@ def code_review(code: str, focus: str = "correctness") -> str:
 
 
 @server.completion("code_review", "focus")
-def focuses(value: str) -> list[str]:
+async def focuses(value: str) -> list[str]:
     return [focus for focus in FOCUSES if focus.startswith(value)]
 
 
 @server.resource("file:///data/readme.txt")
-def readme() -> str:
+async def readme() -> str:
     """What this server is."""
     return "This is the demo server. Ask it to add numbers, to book a seat, or to summarize a text.\n"
 
 
+@server.resource("demo://bookings")
+async def bookings() -> list[str]:
+    """The seats booked so far. Whoever subscribes is told of each new one."""
+    return BOOKINGS
+
+
 @server.resource("demo://sights/{city}")
-def city_sights(city: str) -> list[str] | None:
+async def city_sights(city: str) -> list[str] | None:
     """What to see in a city."""
     return SIGHTS.get(city)
 
 
 @server.completion("demo://sights/{city}", "city")
-def cities(value: str) -> list[str]:
+async def cities(value: str) -> list[str]:
     return [city for city in SIGHTS if city.lower().startswith(value.lower())]
 
 
