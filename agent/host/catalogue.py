@@ -112,7 +112,7 @@ class Catalogue:
         if server is not None:
             return server
         listing = {offered.server for offered in self.resources() if str(offered.item.uri) == uri}
-        having = {offered.server for offered in (*self.resources(), *self.templates())}
+        having = {offered.server for offered in self.resources()} | {offered.server for offered in self.templates()}
         candidates = sorted(listing or having)
         if len(candidates) == 1:
             return candidates[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from agent.host.offers import CHANGES, FETCH, Offers, fetch
 from agent.host.patience import Patience
 from agent.mcp.background import background
 from agent.mcp.envelope import ConnectionLost, Transport
-from agent.mcp.session import McpError
+from agent.mcp.lifecycle import NotOffered
+from agent.mcp.session import McpError, Unreadable
 from agent.mcp.transports.stdio import StdioTransport, stdio
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ T = TypeVar("T")
 State = Literal["starting", "ready", "failed", "lost", "stopped"]
 OpenTransport = Callable[[ServerTable], Transport]
 Start = Callable[["Connection"], None]
+
+SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about a failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Connection:
         self._outbox, self._features, self._start = outbox, features, start
         self._transport = open_transport(table)
         self.lifeline = Lifeline(self._transport)
-        self._scope, self._told_to_stop = anyio.CancelScope(), False
+        self._scope = anyio.CancelScope()
         self._latency: float | None = None
         self._patiences: set[Patience] = set()
         self._questions = 0
@@ -83,35 +85,42 @@ class Connection:
     def begin(self) -> None:
         """What is true from the moment it is decided to start it, before its task runs."""
         self.settled, self.ended = anyio.Event(), anyio.Event()
-        self._scope, self._told_to_stop, self._stale = anyio.CancelScope(), False, set()
+        self._scope, self._stale = anyio.CancelScope(), set()
         self.lifeline = Lifeline(self._transport)
         self._become("starting")
 
     async def live(self) -> None:
         """Connect, watch, leave. However it ends, the state says how, and nobody is left waiting."""
-        end: tuple[State, str] = ("stopped", "")
         try:
-            end = await self._live()
+            async with background() as tasks:
+                tasks.start_soon(self._limit_start)
+                await self._live()
         finally:
+            if self.state in ("starting", "ready"):
+                self._become("stopped")
             self.client = None
-            self._become(*end)
             for event in (self.lifeline.opened, self.settled, self.ended):
                 event.set()
 
-    async def _live(self) -> tuple[State, str]:
-        self._scope.deadline = anyio.current_time() + self.table.connect_timeout
+    async def _live(self) -> None:
         try:
             with self._scope:
                 async with self._connect() as client:
-                    self._scope.deadline = math.inf
                     await self._watch(client)
         except ConnectionLost as error:
-            return ("failed" if self.state == "starting" else "lost"), str(error)
-        except McpError as error:
-            return "failed", f"It refused to be initialized: {error}"
-        if self.state == "starting" and not self._told_to_stop:
-            return "failed", f"It did not answer within {self.table.connect_timeout:g} seconds.{self._last_words()}"
-        return "stopped", ""
+            self._become("lost" if self.state == "ready" else "failed", str(error))
+        except (McpError, Unreadable) as error:
+            self._become("failed", f"It refused to be initialized: {error}")
+
+    async def _limit_start(self) -> None:
+        """Whoever waits for the start hears at once that it failed; ending the process may take a little longer."""
+        await anyio.sleep(self.table.connect_timeout)
+        if self.state == "starting":
+            stderr = self._stderr.strip()[-SHOWN_OF_STDERR:]
+            said = f" The end of its stderr:\n{stderr}" if stderr else ""
+            self._become("failed", f"It did not answer within {self.table.connect_timeout:g} s.{said}")
+            self.settled.set()
+            self._scope.cancel()
 
     @asynccontextmanager
     async def _connect(self) -> AsyncIterator[Client]:
@@ -155,15 +164,13 @@ class Connection:
 
     def stop(self) -> None:
         """Begin to leave; `ended` is set when it is done."""
-        self._told_to_stop = True
         self._scope.cancel()
 
     async def request(self, what: str, send: Callable[[Client], Awaitable[T]], patience: Patience | None = None) -> T:
         """Ask the server, waiting first if it is starting, and starting it once more if it was lost.
 
         Raises:
-            ServerUnavailable: it is not there, or did not answer in time.
-            ConnectionLost: it went away meanwhile.
+            ServerUnavailable: it is not there, went away, or did not answer in time.
             McpError: it answered with an error.
         """
         client = await self._usable()
@@ -174,11 +181,17 @@ class Connection:
         try:
             with patience.scope:
                 return await send(client)
+        except ConnectionLost as error:
+            raise ServerUnavailable(f"The server {self.name} is gone: {error}") from error
+        except (NotOffered, Unreadable) as error:
+            raise ServerUnavailable(f"{self.name}: {error}") from error
         finally:
             self._patiences.discard(patience)
-        raise ServerUnavailable(f"{self.name} did not answer {what} within {self.table.timeout:g} seconds.")
+        raise ServerUnavailable(f"{self.name} did not answer {what} within {self.table.timeout:g} s.")
 
     async def _usable(self) -> Client:
+        if self.lifeline.lost.is_set():
+            await self.ended.wait()
         if self.state == "lost":
             self._start(self)
         await self.settled.wait()
@@ -213,19 +226,17 @@ class Connection:
         self._outbox.emit(Noticed(self.name, "warning", text))
 
     def _become(self, state: State, detail: str = "") -> None:
+        if (state, detail) == (self.state, self.detail):
+            return
         self.state, self.detail = state, detail
         self._outbox.emit(ServerChanged(self.name, state, detail))
 
-    def _last_words(self) -> str:
-        stderr = self._process.stderr_tail.strip() if self._process else ""
-        return f" The end of its stderr:\n{stderr[-1000:]}" if stderr else ""
-
     @property
-    def _process(self) -> StdioTransport | None:
-        return self._transport if isinstance(self._transport, StdioTransport) else None
+    def _stderr(self) -> str:
+        return self._transport.stderr_tail if isinstance(self._transport, StdioTransport) else ""
 
     def view(self) -> ServerView:
-        process = self._process
+        process = self._transport if isinstance(self._transport, StdioTransport) else None
         return ServerView(
             self.name,
             self.state,
@@ -236,7 +247,7 @@ class Connection:
             tools=len(self.offers.tools),
             resources=len(self.offers.resources),
             prompts=len(self.offers.prompts),
-            stderr=process.stderr_tail if process else "",
+            stderr=self._stderr,
             noise=process.noise.count if process else 0,
             required=self.table.required,
         )

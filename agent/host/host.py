@@ -25,9 +25,7 @@ from agent.host.provider_choice import Providers
 from agent.host.sampling import Sampling
 from agent.host.servers import Servers, open_servers
 from agent.host.toolbox import HostToolbox
-from agent.mcp.envelope import ConnectionLost
-from agent.mcp.lifecycle import NotOffered
-from agent.mcp.session import McpError, Unreadable
+from agent.mcp.session import McpError
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -194,8 +192,6 @@ class Host:
             return await connection.request(what, send, patience)
         except McpError as error:
             raise HostError(f"{connection.name}: {describe_error(error)}") from error
-        except (ConnectionLost, NotOffered, Unreadable) as error:
-            raise HostError(f"{connection.name}: {error}") from error
 
 
 @asynccontextmanager
