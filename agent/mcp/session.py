@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import anyio
 from anyio.abc import TaskGroup
 
+from agent.mcp.background import background
 from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope, Garbled, Inbound
 from agent.mcp.jsonrpc import (
     INTERNAL_ERROR,
@@ -271,10 +272,7 @@ class Session:
 @asynccontextmanager
 async def open_session(channel: Channel, handler: Handler, *, refuses_garbage: bool = False) -> AsyncIterator[Session]:
     """A session over an open channel. Leaving it stops the reader and every handler, and answers nothing more."""
-    async with anyio.create_task_group() as tasks:
+    async with background() as tasks:
         session = Session(channel, handler, tasks, refuses_garbage=refuses_garbage)
         tasks.start_soon(session.listen)
-        try:
-            yield session
-        finally:
-            tasks.cancel_scope.cancel()
+        yield session

@@ -1,0 +1,53 @@
+"""What every test stands on: asyncio under anyio, no network but loopback, and a watch on what our ends of MCP send."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agent.mcp.envelope import Channel
+from agent.mcp.session import Session
+from tests.wire_watch import WatchedChannel
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that reaches out fails at once, and says where it wanted to go."""
+    connect, resolve = socket.socket.connect, socket.getaddrinfo
+
+    def connect_here(self: socket.socket, address: Any) -> None:
+        if self.family != socket.AF_UNIX and address[0] not in LOOPBACK:
+            raise AssertionError(f"a test tried to connect to {address}")
+        connect(self, address)
+
+    def resolve_here(host: Any, *rest: Any, **more: Any) -> Any:
+        if host is not None and (host.decode() if isinstance(host, bytes) else host) not in LOOPBACK:
+            raise AssertionError(f"a test tried to look up {host}")
+        return resolve(host, *rest, **more)
+
+    monkeypatch.setattr(socket.socket, "connect", connect_here)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_here)
+
+
+@pytest.fixture(autouse=True)
+def _valid_on_the_wire(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever one of our ends sends after a handshake is valid for the revision it agreed on."""
+    faults: list[str] = []
+    begin = Session.__init__
+
+    def begin_watched(self: Session, channel: Channel, *rest: Any, **more: Any) -> None:
+        begin(self, WatchedChannel(channel, faults), *rest, **more)
+
+    monkeypatch.setattr(Session, "__init__", begin_watched)
+    yield
+    assert faults == []
