@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent.providers.mock_schema import ZONES, Look, Schema, invent, look_of, properties, required
+from agent.providers.mock_schema import Look, Schema, invent, look_of, properties, required
 from agent.providers.mock_words import WORD, stems
 
 READ = 4_000
@@ -15,31 +15,37 @@ READ = 4_000
 
 NUMBER = re.compile(r"(?<![\w./:-])-?\d{1,15}(?:\.\d{1,15})?(?![\w/:]|\.\d)")
 QUOTED = re.compile(r"""(?<!\w)(?:"([^"]*)"|'([^']*)'|`([^`]*)`)(?!\w)""")
-PROSE = {"message", "text", "content", "prompt", "query", "question", "input", "topic"}
+PROSE = {"message", "text", "content", "body", "prompt", "question", "input"}
 """Properties whose text is taken as it stands; another loses what only leads to it ("to Paris", "on the ICE 5")."""
 
 LEADING = re.compile(
     r"(?:(?:to|in|for|of|about|on|from|with|at|by|into|as|that|named|called|is|it)\b\s*)+(?:(?:the|a|an|my)\s+)?", re.I
 )
-TRAILING = re.compile(r"(?:\s+(?:to|in|for|of|on|from|with|at|by|into|and))+$", re.I)
+TRAILING = re.compile(r"(?:\s(?:to|in|for|of|on|from|with|at|by|into|and))+$", re.I)
+NUMERIC = ("number", "integer")
 LONGEST_NAME = 3
 """Words of a path, place or the like that does not look like one."""
 
 
 @dataclass(slots=True)
 class _Unread:
-    """What no property has taken yet: of the whole text, and of `rest`, which follows the tool's name."""
+    """What no property has taken yet: of the whole text, and of `rest`, which follows the tool's name.
+
+    `names` is a pattern for the names of all properties.
+    """
 
     text: str
     rest: str
     numbers: list[str]
+    names: str
     cut: bool = False
 
     def take(self, look: Look) -> str | None:
         found = look.find(self.text)
-        if found is not None:
-            self.remove(found)
-        return found and ZONES.get(found.lower(), found) if look.properties.startswith("timezone") else found
+        if found is None:
+            return None
+        self.remove(found)
+        return look.meanings.get(found.lower(), found)
 
     def remove(self, part: str) -> None:
         self.text, self.rest = self.text.replace(part, " ", 1), self.rest.replace(part, " ", 1)
@@ -56,14 +62,15 @@ def fill(schema: Schema, text: str, rest: str = "") -> tuple[dict[str, Any], int
 
     What is named (`steps=5`, `5 steps`, a choice of an enum) counts first, then numbers, paths and the like in their
     order; `rest`, what is said after the tool's name, goes to the first string. What is required and still missing
-    gets its default, or else a sensible value.
+    gets its default, or else a sensible value. Where anything is required, an optional number must be named.
     """
     known, needed = properties(schema), required(schema)
     order = needed + [name for name in known if name not in needed]
-    unread = _Unread(text[:READ], rest, NUMBER.findall(text[:READ]))
+    unread = _Unread(text[:READ], rest, NUMBER.findall(text[:READ]), "|".join(map(_spell, known)))
     filled: dict[str, Any] = {}
-    for read in (_read_named, _read_by_look):
-        for name in order:
+    countable = [name for name in order if name in needed or not needed or known[name].get("type") not in NUMERIC]
+    for read, names in ((_read_named, order), (_read_by_look, countable)):
+        for name in names:
             if name not in filled and (value := read(name, known[name], unread)) is not None:
                 filled[name] = value
     held = len(filled)
@@ -78,28 +85,45 @@ def fill(schema: Schema, text: str, rest: str = "") -> tuple[dict[str, Any], int
 
 def _read_named(name: str, schema: Schema, unread: _Unread) -> Any:
     """A value that the text connects with the property's name, or that only this property can have."""
-    spelled = r"(?<!\w)" + r"[\s_-]*".join(map(re.escape, WORD.findall(name) or [name]))
     match schema:
         case {"enum": [*choices]}:
             return next((choice for choice in choices if _mentions(unread.text, choice)), None)
         case {"type": "number" | "integer"}:
-            return _read_named_number(spelled, unread)
-        case {"type": "boolean"}:
-            said = re.search(rf"(?i)(\b(?:no|not|without)\s+)?{spelled}(?!\w)(\s*[=:]\s*(?:false|no)\b)?", unread.text)
-            return None if said is None or len(name) < 3 else not (said[1] or said[2])
+            return _read_named_number(name, unread)
+        case {"type": "boolean"} if len(name) > 2:
+            negated = rf"(?i)(\b(?:no|not|without)\s+)?{_spell(name)}(?!\w)(\s*[=:]\s*(?:false|no)\b)?"
+            said = re.search(negated, unread.text)
+            return None if said is None else not (said[1] or said[2])
         case {"type": "string"}:
-            found = re.search(rf'(?is){spelled}\s*(?:[=:]?\s*"([^"]*)"|=\s*([^\s,;]+)|:\s*(.+))', unread.rest)
-            if found:
-                unread.remove(found[0])
-                return next(value for value in found.groups() if value is not None)
+            return _read_named_text(name, unread)
     return None
 
 
-def _read_named_number(spelled: str, unread: _Unread) -> int | float | None:
-    assigned = re.search(rf"(?i){spelled}\s*[=:]\s*(-?\d[\d.]*)", unread.text)
-    beside = re.search(rf"(?i)({NUMBER.pattern})\s+{spelled}(?!\w)", unread.text)
-    found = next((said[1].rstrip(".") for said in (assigned, beside) if said), "")
-    return unread.take_number(found) if NUMBER.fullmatch(found) else None
+def _read_named_number(name: str, unread: _Unread) -> int | float | None:
+    """`steps=5`, `5 steps` or `steps 5`, in this order."""
+    spelled, number = _spell(name), NUMBER.pattern
+    patterns = [rf"{spelled}\s*[=:]\s*(-?\d[\d.]*)", rf"({number})\s+{spelled}(?!\w)", rf"{spelled}\s+({number})"]
+    for pattern in patterns[: 1 if len(name) == 1 else None]:
+        found = re.search(f"(?i){pattern}", unread.text)
+        if found and NUMBER.fullmatch(written := found[1].rstrip(".")):
+            unread.remove(found[0])
+            return unread.take_number(written)
+    return None
+
+
+def _read_named_text(name: str, unread: _Unread) -> str | None:
+    """`title=word`, `title "some words"`, or `title: some words` up to the next property's name."""
+    until = rf"(.+?)(?=[,;]?\s+(?:{unread.names})\s*[=:]|$)"
+    found = re.search(rf'(?is){_spell(name)}\s*(?:[=:]?\s*"([^"]*)"|=\s*([^\s,;]+)|:\s*{until})', unread.rest)
+    if found is None:
+        return None
+    unread.remove(found[0])
+    return next(value.strip() for value in found.groups() if value is not None)
+
+
+def _spell(name: str) -> str:
+    """A pattern for a property's name as people write it."""
+    return r"(?<!\w)" + r"[\s_-]*".join(map(re.escape, WORD.findall(name) or [name]))
 
 
 def _read_by_look(name: str, schema: Schema, unread: _Unread) -> Any:

@@ -102,9 +102,10 @@ def _write(tool: ToolSpec, text: str, rest: str) -> Wish:
 
 
 def _guess(text: str, tools: Sequence[ToolSpec]) -> Named | None:
-    """The tool whose name, and after it whose description and properties, the words fit best.
+    """The tool that the words fit best; of equals the one that needs least.
 
-    A word that many names share says little: "git" alone chooses none of twelve git tools.
+    A word that many names share says little: "git" alone chooses none of twelve git tools. A value of the text that
+    the tool can use counts half a word of its name, a word of its description a tenth.
     """
     said = words(text[:HEAD])
     heard = {word.stem for word in said}
@@ -112,17 +113,15 @@ def _guess(text: str, tools: Sequence[ToolSpec]) -> Named | None:
     shared = Counter(stem for name in names for stem in name)
     best: tuple[float, int, Named] | None = None
     for tool, name in zip(tools, names, strict=True):
-        hits = [word for word in said if word.stem in name]
-        if not hits:
+        if not name & heard:
             continue
-        named = Named(tool, hits[0].start, hits[-1].end)
-        given = fill(tool.schema, text[:HEAD])[1]
-        score = (
-            sum(1 / shared[stem] for stem in name & heard) + given / 2 + len(heard & set(stems(tool.description))) / 10
-        )
+        described = heard & set(stems(tool.description))
+        held = fill(tool.schema, text[:HEAD])[1]
+        score = sum(1 / shared[stem] for stem in name & heard) + held / 2 + len(described) / 10
         rank = (score, -len(required(tool.schema)))
         if score >= SURE_ENOUGH and (best is None or rank > best[:2]):
-            best = (*rank, named)
+            hits = [word for word in said if word.stem in name]
+            best = (*rank, Named(tool, hits[0].start, hits[-1].end))
     return best and best[2]
 
 

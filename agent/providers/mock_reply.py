@@ -49,7 +49,7 @@ def limit(reply: Reply, request: Request) -> Reply:
     cuts = [reply.text.find(sequence) for sequence in request.stop_sequences if sequence]
     if found := [cut for cut in cuts if cut >= 0]:
         reply = replace(reply, text=reply.text[: min(found)], calls=(), stop=Stop.STOP_SEQUENCE)
-    if request.max_tokens is None or _spoken(reply) <= request.max_tokens:
+    if request.max_tokens is None or _words(reply.message) <= request.max_tokens:
         return reply
     kept = " ".join(reply.text.split()[: request.max_tokens])
     return replace(reply, text=kept, calls=(), stop=Stop.MAX_TOKENS)
@@ -68,7 +68,7 @@ def write_arguments(arguments: object) -> str:
 def count(request: Request, reply: Reply) -> Usage:
     """Words in place of tokens."""
     heard = len(request.system.split()) + sum(_words(message) for message in request.messages)
-    return Usage(input_tokens=heard, output_tokens=_spoken(reply))
+    return Usage(input_tokens=heard, output_tokens=_words(reply.message))
 
 
 def last_user_text(request: Request) -> str:
@@ -80,10 +80,6 @@ def last_user_text(request: Request) -> str:
 def plain_text(content: Sequence[Content]) -> str:
     """Text as it is, a note for anything else."""
     return "\n".join(part.text if isinstance(part, Text) else f"[{part.mime_type}]" for part in content)
-
-
-def _spoken(reply: Reply) -> int:
-    return _words(reply.message)
 
 
 def _words(message: Message) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agent.providers.mock_words import stems
@@ -33,12 +33,14 @@ ZONES = {
 class Look:
     """Strings that can be told by how they look.
 
-    `properties`: words in the names of the properties that hold them; `fallback`: one to use where none is said.
+    `properties`: words in the names of the properties that hold them; `fallback`: one to use where none is said;
+    `meanings`: what is meant by other spellings, in lower case.
     """
 
     properties: str
     pattern: str
     fallback: str
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, text: str) -> str | None:
         found = re.search(self.pattern, text)
@@ -49,7 +51,7 @@ ROOTED = (
     r"(?<=[\"'`])[~.]{0,2}/[^\"'`]*(?=[\"'`])|(?<![^\s(])(?:~|\.\.?|[A-Za-z]:)?[/\\][^\s\"'`]*|(?<!\S)\.\.?(?=\s|$)"
 )
 LOOKS = (
-    Look("timezone zone tz", rf"\b[A-Z][a-z]+/[A-Z]\w+|\bUTC\b|\b(?i:{'|'.join(ZONES)})\b", "UTC"),
+    Look("timezone zone tz", rf"\b[A-Z][a-z]+/[A-Z]\w+|\bUTC\b|\b(?i:{'|'.join(ZONES)})\b", "UTC", ZONES),
     Look("url uri link", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s\"'`]+", "https://example.com/"),
     Look("email", r"[\w.+-]+@[\w-]+\.[\w.-]+", "someone@example.com"),
     Look("pattern glob", r"\S*\*\S*", "*"),

@@ -7,6 +7,9 @@ import pytest
 from agent.providers.mock_arguments import fill
 from tests.providers.mock_requests import STRING
 
+NOTE = {"properties": {"title": STRING, "body": STRING}, "required": ["title", "body"]}
+SEARCH = {"properties": {"query": STRING, "limit": {"type": "integer", "default": 10}}, "required": ["query"]}
+
 
 @pytest.mark.parametrize(
     ("schema", "text", "expected"),
@@ -25,6 +28,10 @@ from tests.providers.mock_requests import STRING
         ({"properties": {"to": {"format": "email"}}, "required": ["to"]}, "", {"to": "someone@example.com"}),
         ({"properties": {"x": {"type": "string"}, "y": {"type": "string"}}}, "x=1 y: a b", {"x": "1", "y": "a b"}),
         ({"properties": {"seconds": {"type": "number"}}}, "seconds=1.2.3", {}),
+        (NOTE, "title: shopping, body: milk; and: eggs", {"title": "shopping", "body": "milk; and: eggs"}),
+        (NOTE, '"shopping" "milk and eggs"', {"title": "shopping", "body": "milk and eggs"}),
+        (SEARCH, "for milk, limit 3", {"query": "milk", "limit": 3}),
+        (SEARCH, "for 2 eggs", {"query": "2 eggs"}),
         ({"properties": {"path": {"type": "string"}}}, "somewhere", {"path": "somewhere"}),
         ({"properties": {"path": {"type": "string"}}}, "somewhere far over the hills", {}),
         ({"properties": {"n": {"type": "integer"}}}, "n=3 and 4", {"n": 3}),

@@ -246,7 +246,9 @@ class TestSampling:
         assert says(*followed, tools=[weather], effort="lowest") == "[mock] `weather` said: sunny"
 
     def test_calls_a_tool_even_if_no_words_fit(self) -> None:
-        assert calls("Go on", [tool("look_up", topic=STRING)], effort="lowest") == [("look_up", {"topic": "Go on"})]
+        assert calls("Go ahead", [tool("look_up", topic=STRING)], effort="lowest") == [
+            ("look_up", {"topic": "Go ahead"})
+        ]
 
     def test_may_forbid_its_tools(self) -> None:
         assert says(user("echo hi"), effort="lowest", tool_choice="none") == "[mock] echo hi"

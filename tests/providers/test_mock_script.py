@@ -207,5 +207,31 @@ async def test_a_script_keeps_to_the_limits_too(write: Any) -> None:
     assert await play(provider, max_tokens=2) == AssistantMessage((Text("one two"),), Stop.MAX_TOKENS)
 
 
-def test_the_example_is_a_script() -> None:
-    Script.read(EXAMPLE)
+async def test_the_example_plays_over_the_demo_servers_tools() -> None:
+    provider = MockProvider("script", EXAMPLE)
+
+    async def ask(word: str, *samples: str) -> AssistantMessage:
+        """One turn; `samples` are what a server asks the model while its tool runs."""
+        reply = await play(provider, user(word))
+        if not reply.tool_calls:
+            return reply
+        for sample in samples:
+            await play(provider, user(sample), effort="lowest")
+        results = tuple(ToolResult(call.id, (Text(f"{call.tool} ran"),)) for call in reply.tool_calls)
+        return await play(provider, user(word), reply, ToolMessage(results))
+
+    assert "mock/script" in (await ask("hello")).text
+    assert await ask("show me the tools") == said("The last tool said: demo__echo ran")
+    assert await ask("progress") == said("Done: demo__long_task ran")
+    assert await ask("form") == said("Your booking: demo__book_seat ran")
+    assert await ask("sampling", "Summarize this") == said("The server's summary: demo__summarize ran")
+    assert await ask("trip", "Plan it") == said("The server's plan: demo__plan_trip ran")
+    with pytest.raises(ProviderError, match="overloaded") as error:
+        await ask("retry")
+    assert error.value.retryable
+    assert await ask("retry") == said("Here I am again.")
+    with anyio.move_on_after(0.1) as scope:
+        await ask("slow")
+    assert scope.cancelled_caught
+    with pytest.raises(ProviderError, match="no turn left"):
+        await ask("hello")
