@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ from agent.chat.messages import AssistantMessage, Message, Stop, Text, ToolCall,
 from agent.chat.provider import ErrorKind, ProviderError, Request
 from agent.providers.mock import MockProvider
 from agent.providers.mock_script import Script
-from tests.providers.mock_requests import DEMO, ran, stream
+from tests.providers.mock_requests import DEMO, STRING, ran, stream, tool
 
 pytestmark = pytest.mark.anyio
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "demo.toml"
+
+TRIP = (tool("weather", city=STRING), tool("sights", city=STRING))
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def write(tmp_path: Path) -> Any:
 
 
 async def play(provider: MockProvider, *messages: Message, **settings: Any) -> AssistantMessage:
-    _, end = await stream(Request(messages or (user("go"),), tools=DEMO, **settings), provider)
+    _, end = await stream(Request(messages or (user("go"),), **({"tools": DEMO} | settings)), provider)
     return end.message
 
 
@@ -181,16 +184,16 @@ async def test_a_missing_script_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "tools", "hint"),
+    ("name", "tools", "hint"),
     [
         ("ad", DEMO, "the nearest is demo__add"),
         ("zzz", DEMO, "6 others are there"),
         ("add", (), "no tools are connected"),
     ],
 )
-async def test_a_tool_that_is_not_there_is_named(write: Any, tool: str, tools: Any, hint: str) -> None:
-    provider = write(f'[[turn]]\ncalls = [{{tool = "{tool}"}}]\n')
-    with pytest.raises(ProviderError, match=f"^Turn 1 of .* calls '{tool}', but there is no such tool; {hint}.$"):
+async def test_a_tool_that_is_not_there_is_named(write: Any, name: str, tools: Any, hint: str) -> None:
+    provider = write(f'[[turn]]\ncalls = [{{tool = "{name}"}}]\n')
+    with pytest.raises(ProviderError, match=f"^Turn 1 of .* calls '{name}', but there is no such tool; {hint}.$"):
         await stream(Request((user("go"),), tools=tools), provider)
 
 
@@ -210,13 +213,13 @@ async def test_a_script_keeps_to_the_limits_too(write: Any) -> None:
 async def test_the_example_plays_over_the_demo_servers_tools() -> None:
     provider = MockProvider("script", EXAMPLE)
 
-    async def ask(word: str, *samples: str) -> AssistantMessage:
+    async def ask(word: str, *samples: Sequence[Message]) -> AssistantMessage:
         """One turn; `samples` are what a server asks the model while its tool runs."""
         reply = await play(provider, user(word))
         if not reply.tool_calls:
             return reply
         for sample in samples:
-            await play(provider, user(sample), effort="lowest")
+            await play(provider, *sample, tools=TRIP, effort="lowest")
         results = tuple(ToolResult(call.id, (Text(f"{call.tool} ran"),)) for call in reply.tool_calls)
         return await play(provider, user(word), reply, ToolMessage(results))
 
@@ -224,8 +227,10 @@ async def test_the_example_plays_over_the_demo_servers_tools() -> None:
     assert await ask("show me the tools") == said("The last tool said: demo__echo ran")
     assert await ask("progress") == said("Done: demo__long_task ran")
     assert await ask("form") == said("Your booking: demo__book_seat ran")
-    assert await ask("sampling", "Summarize this") == said("The server's summary: demo__summarize ran")
-    assert await ask("trip", "Plan it") == said("The server's plan: demo__plan_trip ran")
+    assert await ask("sampling", [user("Summarize this")]) == said("The server's summary: demo__summarize ran")
+    assert await ask("trip", [user("Plan it")], ran("sights", "the Prater")) == said(
+        "The server's plan: demo__plan_trip ran"
+    )
     with pytest.raises(ProviderError, match="overloaded") as error:
         await ask("retry")
     assert error.value.retryable
