@@ -98,7 +98,7 @@ async def _tools(host: Host, invocation: Invocation) -> Outcome:
 
 async def _resources(host: Host, invocation: Invocation) -> Outcome:
     resources, templates = host.resources(_only(invocation)), host.templates(_only(invocation))
-    data = [one.as_json() for one in (*resources, *templates)]
+    data = [*(one.as_json() for one in resources), *(one.as_json() for one in templates)]
     return _listed(invocation, data, resources_text(resources, templates))
 
 

@@ -70,8 +70,13 @@ class _Silent:
         pass
 
 
-class OneShot:
-    """The state of one run. With `ask`, questions go to the person; else the configuration answers them."""
+async def answer_once(config: Config, prompt: str, shown: Renderer, environment: Environment, ask: bool) -> ExitCode:
+    """One run. With `ask`, questions go to the person; else the configuration answers them."""
+    return await _OneShot(config, shown, environment, ask=ask).run(prompt)
+
+
+class _OneShot:
+    """The state of one run."""
 
     def __init__(self, config: Config, shown: Renderer, environment: Environment, *, ask: bool) -> None:
         self._config, self._shown, self._environment, self._ask = config, shown, environment, ask

@@ -16,7 +16,8 @@ from agent.chat.events import (
 from agent.chat.messages import Stop
 from agent.chat.report import Report
 from agent.ui.environment import Environment
-from agent.ui.escapes import Cleaner, clean, clean_line, cleaned
+from agent.ui.escapes import Cleaner, clean, cleaned
+from agent.ui.lines import call_line, result_lines
 
 _LOUD = ("warning", "error", "critical", "alert", "emergency")
 
@@ -45,7 +46,7 @@ class Plain:
         if not self._streams and report.text:
             self._write(clean(report.text) + "\n" * (not report.text.endswith("\n")))
         if report.stop is not Stop.END:
-            self._say(self._detail or "Interrupted.")
+            self._say(clean(self._detail) or "Interrupted.")
 
     def _note(self, event: Event) -> None:
         match event:
@@ -60,12 +61,14 @@ class Plain:
             case QuestionSettled(question, verdict, "policy", why) if verdict != "accept":
                 self._say(f"{question.server}: {why or 'refused'}")
             case ToolFinished(call, server, tool, result) if self._verbose:
-                self._say(f"{'✗' if result.is_error else '●'} {server}/{tool or call.tool} {clean_line(call.raw)}")
+                name = f"{server}/{tool}" if tool else call.tool
+                self._say(f"{'✗' if result.is_error else '●'} {call_line(name, call)}")
+                self._say("\n".join(f"  {line}" for line in result_lines(result.content)))
             case _:
                 pass
 
     def _say(self, line: str) -> None:
-        self._environment.say(clean_line(line, 2_000))
+        self._environment.say(line)
 
     def _write(self, text: str) -> None:
         self._environment.stdout.write(text)

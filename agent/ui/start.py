@@ -54,10 +54,10 @@ def _talk(options: Options, environment: Environment) -> ExitCode:
         from agent.ui.terminal.chat import chat
 
         return anyio.run(chat, config, options, environment)
-    from agent.ui.one_shot import OneShot, renderer
+    from agent.ui.one_shot import answer_once, renderer
 
     shown = renderer(options.output, environment, verbose=options.verbose > 0)
-    return anyio.run(OneShot(config, shown, environment, ask=ask).run, prompt)
+    return anyio.run(answer_once, config, prompt, shown, environment, ask)
 
 
 def _command(invocation: Invocation, environment: Environment) -> ExitCode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Awaitable, Callable
 
 import anyio
 
@@ -31,12 +32,16 @@ _PATIENCE = 5.0
 """Seconds that the screen may lag behind a turn that has ended."""
 
 
-async def chat(config: Config, options: Options, environment: Environment) -> ExitCode:
+Opening = Callable[["Chat"], Awaitable[None]]
+"""What happens before the person has the floor."""
+
+
+async def chat(config: Config, options: Options, environment: Environment, opening: Opening | None = None) -> ExitCode:
     """Chat until the person leaves, or a signal or a lost terminal ends it."""
     outbox = Outbox()
     try:
         async with open_host(config, outbox, interactive=True) as host:
-            return await Chat(host, outbox, options, environment).run()
+            return await Chat(host, outbox, options, environment).run(opening)
     except (HostError, ConfigError, ProviderError) as error:
         environment.say(clean(str(error)))
         return failure_code(error)
@@ -64,12 +69,12 @@ class Chat:
         self._arrived = anyio.Event()
         self._scopes: list[anyio.CancelScope] = []
 
-    async def run(self) -> ExitCode:
+    async def run(self, opening: Opening | None) -> ExitCode:
         self._greet()
         self._refresh()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.watcher.follow, self._outbox)
-            tasks.start_soon(self._converse)
+            tasks.start_soon(self._converse, opening)
             tasks.start_soon(self._listen)
             try:
                 await self.screen.run()
@@ -81,9 +86,9 @@ class Chat:
     def leave(self) -> None:
         self.screen.close()
 
-    def say(self, text: str) -> None:
-        """Print a text that is not ours."""
-        self.screen.print(clean(text).rstrip("\n") + "\n")
+    def say(self, text: str, style: str = "") -> None:
+        """Print a text above the prompt, whoever wrote it."""
+        self.screen.print(self.painter.text(clean(text).rstrip("\n"), self.screen.width, style))
 
     async def ask(self, form: FillForm) -> Answer:
         """Ask for something that a command needs."""
@@ -103,15 +108,21 @@ class Chat:
             with anyio.move_on_after(_PATIENCE, shield=True):
                 await self.watcher.caught_up(turns)
 
-    async def _converse(self) -> None:
-        while True:
-            line = await self._next()
-            with anyio.CancelScope() as scope:
-                self._scopes.append(scope)
-                self._refresh()
-                await (obey(self, line) if line.startswith("/") else self.turn(user(line)))
-            self._scopes.remove(scope)
+    async def take_line(self) -> None:
+        """Wait for the person's next line, and do what it says; Ctrl-C stops that and no more."""
+        line = await self._next()
+        with anyio.CancelScope() as scope:
+            self._scopes.append(scope)
             self._refresh()
+            await (obey(self, line) if line.startswith("/") else self.turn(user(line)))
+        self._scopes.remove(scope)
+        self._refresh()
+
+    async def _converse(self, opening: Opening | None) -> None:
+        if opening:
+            await opening(self)
+        while True:
+            await self.take_line()
 
     async def _next(self) -> str:
         queued = self.screen.region.queued

@@ -18,6 +18,7 @@ from agent.host.config import ConfigError
 from agent.host.errors import HostError
 from agent.ui.arguments import ArgumentsError, read_arguments, read_texts, split_line
 from agent.ui.escapes import clean_line
+from agent.ui.lines import call_line, fold
 from agent.ui.listings import (
     prompts_text,
     reading_text,
@@ -27,7 +28,7 @@ from agent.ui.listings import (
     servers_text,
     tools_text,
 )
-from agent.ui.terminal.paint import call_line, tool_block
+from agent.ui.terminal.paint import tool_block
 from agent.ui.terminal.region import Running
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Slash:
 async def obey(chat: Chat, line: str) -> None:
     """Do what a line that begins with a slash says, or say why not."""
     name, _, rest = line[1:].strip().partition(" ")
-    chat.screen.print(chat.painter.ansi(f"\n/{clean_line(line[1:])}", chat.screen.width))
+    chat.say(f"\n{clean_line(line)}", "bold cyan")
     try:
         if command := _COMMANDS.get(name):
             await command.run(chat, rest.strip())
@@ -114,9 +115,8 @@ async def _call(chat: Chat, rest: str) -> None:
     finally:
         del chat.screen.region.running["by hand"]
         chat.screen.shrink()
-    lines = result_text(result).splitlines()
-    shown = lines[:_FOLDED] + ([f"… {len(lines) - _FOLDED} more lines"] if len(lines) > _FOLDED else [])
-    block = tool_block(title, shown, failed=result.is_error, seconds=time.monotonic() - started)
+    lines = fold(result_text(result), _FOLDED)
+    block = tool_block(title, lines, failed=result.is_error, seconds=time.monotonic() - started)
     chat.screen.print(chat.painter.ansi(block, chat.screen.width))
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from typing import Any, ClassVar
 
@@ -25,13 +24,10 @@ from agent.chat.events import (
     TurnEnded,
     TurnStarted,
 )
-from agent.chat.messages import Audio, Content, Image, Stop, Text, ToolCall
+from agent.chat.messages import Stop
 from agent.chat.questions import ApproveTool, Question
 from agent.chat.report import KINDS
-from agent.ui.escapes import clean_line
-
-FOLDED = 6
-"""Lines of a tool's result that are shown."""
+from agent.ui.lines import call_line, flat, result_lines
 
 _PADDED = re.compile(r" +$", re.MULTILINE)
 _LOUD = ("warning", "error", "critical", "alert", "emergency")
@@ -56,6 +52,10 @@ class Painter:
             self._console.print(renderable, width=max(10, width), no_wrap=False)
         return _PADDED.sub("", capture.get())
 
+    def text(self, text: str, width: int, style: str = "") -> str:
+        """`text` as it stands, wrapped at words."""
+        return self.ansi(Styled(text, style), width)
+
     def markdown(self, text: str, origin: str = "") -> RenderableType:
         """A finished block of a reply; a server's sample stands indented under that server's name."""
         drawn = _Prose(text, code_theme="ansi_dark", hyperlinks=False)
@@ -65,7 +65,7 @@ class Painter:
         """What is worth a line above the prompt; None for what is shown elsewhere or not at all."""
         match event:
             case TurnStarted(message):
-                return Styled("\n› ", "bold cyan") + Styled(_flat(message.content), "bold")
+                return Styled("\n› ", "bold cyan") + Styled(flat(message.content), "bold")
             case ToolFinished():
                 return _tool(event)
             case SampleFinished(server, model, usage, verdict):
@@ -112,23 +112,6 @@ class _Prose(Markdown):
     }
 
 
-def call_line(tool: str, call: ToolCall, limit: int = 160) -> str:
-    """A call as one line, cut where it gets long."""
-    if call.arguments is None:
-        said = call.raw
-    else:
-        said = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
-    return clean_line(f"{tool}({said})", limit)
-
-
-def result_lines(content: tuple[Content, ...], folded: int = FOLDED) -> list[str]:
-    """The first lines of a result, and how many more there are."""
-    lines = _flat(content).splitlines() or ["(nothing)"]
-    more = len(lines) - folded
-    lines = [line if len(line) <= 400 else f"{line[:400]}… ({len(line):,} characters)" for line in lines[:folded]]
-    return lines if more <= 0 else [*lines, f"… {more} more line{'s' * (more != 1)}"]
-
-
 def tool_block(title: str, lines: list[str], *, failed: bool, seconds: float) -> RenderableType:
     took = f" {seconds:.1f} s" if seconds >= 0.1 else ""
     block = Styled.assemble(("✗ " if failed else "● ", "red" if failed else "green"), title, (took, "dim"))
@@ -148,12 +131,13 @@ def _settled(event: QuestionSettled) -> RenderableType | None:
         return None  # the call itself tells
     why = f": {event.why}" if event.why else ""
     verdict = "withdrawn" if event.by == "withdrawn" else _VERDICTS[event.verdict]
-    return Styled(f"? {_asked(event.question)} {verdict}{why}", "dim")
+    return Styled(f"? {_asked(event.question)} was {verdict}{why}", "dim")
 
 
 def _asked(question: Question) -> str:
-    name = f"{question.server}/{question.tool}" if isinstance(question, ApproveTool) else question.server
-    return f"{name} ({KINDS[type(question)]})"
+    if isinstance(question, ApproveTool):
+        return f"The call of {question.server}/{question.tool}"
+    return f"{_ASKED[KINDS[type(question)]]} {question.server}"
 
 
 def _notice(server: str, level: str, text: str) -> RenderableType:
@@ -161,19 +145,13 @@ def _notice(server: str, level: str, text: str) -> RenderableType:
     return Styled(f"! {server + ': ' if server else ''}{text}", style)
 
 
-def _flat(content: tuple[Content, ...]) -> str:
-    return "\n".join(_part(part) for part in content)
-
-
-def _part(part: Content) -> str:
-    match part:
-        case Text(text):
-            return text
-        case Image(data, mime_type) | Audio(data, mime_type):
-            return f"[{mime_type}, {len(data) * 3 // 4:,} bytes]"
-
-
 _VERDICTS: dict[Any, str] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
+_ASKED = {
+    "form": "The form of",
+    "url": "The page of",
+    "sampling": "The model request of",
+    "review": "The model's answer to",
+}
 _SAMPLED: dict[Any, str] = {**_VERDICTS, "accept": "answered", "error": "failed"}
 _ENDED = {
     Stop.INTERRUPTED: "Stopped. What was said so far is kept.",

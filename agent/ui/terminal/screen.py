@@ -199,7 +199,7 @@ class Screen:
         """Give the keyboard to the question or back to the draft, which was kept as it was."""
         dialogue = self.region.dialogue
         if dialogue and dialogue.typing:
-            self.entry.set_document(Document(dialogue.prefill, len(dialogue.prefill)))
+            _prefill(self.entry, dialogue.prefill)
             self.app.layout.focus(self.entry)
         else:
             self.app.layout.focus(self._region_window if dialogue else self.draft)
@@ -216,6 +216,7 @@ class Screen:
         self._output.write_raw(text.replace("\n", "\r\n"))
         self._output.flush()
         assert self.app.context is not None
+        self.app.render_counter += 1  # controls cache what they show by this number
         self.app.context.copy().run(self.app.renderer.render, self.app, self.app.layout)
 
     def _layout(self) -> Layout:
@@ -253,6 +254,16 @@ def _line(buffer: Buffer, mark: str) -> Window:
         wrap_lines=True,
         dont_extend_height=True,
     )
+
+
+def _prefill(buffer: Buffer, text: str) -> None:
+    """`text`, selected: typing replaces it, an arrow key goes on from it."""
+    buffer.set_document(Document(text, 0))
+    if text:
+        buffer.start_selection()
+        assert buffer.selection_state is not None
+        buffer.selection_state.enter_shift_mode()
+        buffer.cursor_position = len(text)
 
 
 def _history(path: Path | None) -> History:

@@ -22,9 +22,10 @@ from agent.chat.messages import Usage
 from agent.chat.outbox import Outbox, Pending
 from agent.ui.dialogues import dialogue
 from agent.ui.escapes import Cleaner, cleaned
+from agent.ui.lines import call_line
 from agent.ui.terminal.asking import withdraw
 from agent.ui.terminal.blocks import Blocks
-from agent.ui.terminal.paint import Painter, call_line
+from agent.ui.terminal.paint import Painter
 from agent.ui.terminal.region import Running
 from agent.ui.terminal.screen import Screen
 
@@ -103,6 +104,7 @@ class Watcher:
         """Put a question, unless and until nobody wants the answer any more."""
         if not pending.open:
             return
+        self._end_text()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(withdraw, pending, tasks.cancel_scope)
             pending.reply(await self._screen.ask(dialogue(pending.question)))
@@ -139,4 +141,4 @@ class Watcher:
         self._screen.print("".join("\n" + block.strip("\n") + "\n" for block in painted))
 
     def _line(self, text: str) -> None:
-        self._screen.print(self._painter.ansi(cleaned(text), self._screen.width))
+        self._screen.print(self._painter.text(cleaned(text), self._screen.width, "magenta"))

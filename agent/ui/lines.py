@@ -1,0 +1,43 @@
+"""Calls and results as short lines of text, wherever they are shown."""
+
+from __future__ import annotations
+
+import json
+
+from agent.chat.messages import Audio, Content, Image, Text, ToolCall
+from agent.ui.escapes import clean_line
+
+
+def call_line(tool: str, call: ToolCall, limit: int = 160) -> str:
+    """A call as one line, cut where it gets long."""
+    if call.arguments is None:
+        said = call.raw
+    else:
+        said = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
+    return clean_line(f"{tool}({said})", limit)
+
+
+def result_lines(content: tuple[Content, ...], folded: int = 6) -> list[str]:
+    """The first lines of a result, and how many more there are."""
+    return fold(flat(content), folded) or ["(nothing)"]
+
+
+def fold(text: str, folded: int) -> list[str]:
+    """The first lines of `text`, each cut where it gets long, and how many more there are."""
+    lines = text.splitlines()
+    more = len(lines) - folded
+    shown = [line if len(line) <= 400 else f"{line[:400]}… ({len(line):,} characters)" for line in lines[:folded]]
+    return shown if more <= 0 else [*shown, f"… {more} more line{'s' * (more != 1)}"]
+
+
+def flat(content: tuple[Content, ...]) -> str:
+    """Content as text; what is no text is described."""
+    return "\n".join(_part(part) for part in content)
+
+
+def _part(part: Content) -> str:
+    match part:
+        case Text(text):
+            return text
+        case Image(data, mime_type) | Audio(data, mime_type):
+            return f"[{mime_type}, {len(data) * 3 // 4:,} bytes]"
