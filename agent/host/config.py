@@ -13,6 +13,7 @@ from agent.host import config_values
 from agent.host.config_answers import Answers, read_answers
 from agent.host.config_entries import (
     choose,
+    distrusted,
     entries_of,
     foreign_entries,
     load_answers,
@@ -103,6 +104,7 @@ def resolve(options: Options, environ: Mapping[str, str], cwd: Path) -> Config:
     users = entries_of((layer for layer in layers if not layer.project), "servers")
     servers = load_servers(entries, users, user, environ)
     load_answers(entries, servers, answers)
+    notices += distrusted(entries, servers)
     provider_entries = entries_of(layers, "providers")
     tables = load_providers(provider_entries, environ)
     both = [*entries.values(), *provider_entries.values()]

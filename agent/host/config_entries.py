@@ -35,7 +35,11 @@ def foreign_entries(files: Iterable[Path]) -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     for path in files:
         key, servers = read_servers(path)
-        found |= {name: Entry(name, own_keys(raw), f"{key}.{name}", path) for name, raw in servers.items()}
+        found |= {
+            name: Entry(name, own_keys(raw), f"{key}.{name}", path)
+            for name, raw in servers.items()
+            if not (isinstance(raw, dict) and raw.get("disabled") is True)
+        }
     return found
 
 
@@ -64,6 +68,19 @@ def load_servers(
             table = restrain(table, own if isinstance(own, ServerTable) else None, user)
         loaded[name] = table
     return loaded
+
+
+def distrusted(entries: Mapping[str, Entry], loaded: Loaded) -> tuple[str, ...]:
+    """A sentence for each server that the project's file calls trusted and the user does not."""
+    return tuple(
+        f"{entry.source}: {entry.where}.trust has no effect: your own file must trust the server."
+        for name, entry in entries.items()
+        if entry.project
+        and isinstance(entry.raw, dict)
+        and entry.raw.get("trust") is True
+        and isinstance(table := loaded[name], ServerTable)
+        and not table.trust
+    )
 
 
 def load_answers(entries: Mapping[str, Entry], loaded: dict[str, ServerTable | Disabled], answers: Answers) -> None:

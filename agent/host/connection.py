@@ -77,7 +77,7 @@ class Connection:
         self._scope = anyio.CancelScope()
         self._latency: float | None = None
         self._patiences: set[Patience] = set()
-        self._questions = 0
+        self._questions = self._noise_noticed = 0
         self._stale: set[str] = set()
         self._turned_stale = anyio.Event()
         self.ended.set()
@@ -223,7 +223,10 @@ class Connection:
             self._outbox.emit(Noticed(self.name, level if isinstance(level, str) else "info", said))
 
     def _notice(self, text: str) -> None:
-        self._outbox.emit(Noticed(self.name, "warning", text))
+        """What it prints on stdout that is no message is counted anyway, and of interest to few."""
+        level = "info" if self._noise > self._noise_noticed else "warning"
+        self._noise_noticed = self._noise
+        self._outbox.emit(Noticed(self.name, level, text))
 
     def _become(self, state: State, detail: str = "") -> None:
         if (state, detail) == (self.state, self.detail):
@@ -232,22 +235,25 @@ class Connection:
         self._outbox.emit(ServerChanged(self.name, state, detail))
 
     @property
+    def _noise(self) -> int:
+        return self._transport.noise.count if isinstance(self._transport, StdioTransport) else 0
+
+    @property
     def _stderr(self) -> str:
         return self._transport.stderr_tail if isinstance(self._transport, StdioTransport) else ""
 
     def view(self) -> ServerView:
-        process = self._transport if isinstance(self._transport, StdioTransport) else None
         return ServerView(
             self.name,
             self.state,
             self.detail,
-            transport="stdio" if process else "memory",
+            transport="stdio" if isinstance(self._transport, StdioTransport) else "memory",
             revision=self.client.revision if self.client else "",
             latency=self._latency,
             tools=len(self.offers.tools),
             resources=len(self.offers.resources),
             prompts=len(self.offers.prompts),
             stderr=self._stderr,
-            noise=process.noise.count if process else 0,
+            noise=self._noise,
             required=self.table.required,
         )
