@@ -72,8 +72,8 @@ class Script:
     def play(self, request: Request) -> Reply:
         """The next reply; its turn is not played again.
 
-        What the user says goes to the next turn whose `match` fits it, else to the next without one. What a tool says
-        goes to the next turn of either sort, so that a matched turn with calls is followed by the turn after it.
+        What the user says goes to the next turn whose `match` fits it, else to the next without one. What a tool says,
+        or a server asks while its tool runs, goes to the next turn of either sort: after a call the script goes on.
         """
         number = self._choose(request)
         if number is None:
@@ -89,7 +89,7 @@ class Script:
         ahead = sorted(self._left, key=lambda number: (number < self._at, number))
         matching = [n for n in ahead if (pattern := self._left[n].match) and pattern.search(text)]
         plain = [n for n in ahead if self._left[n].match is None]
-        if request.messages and isinstance(request.messages[-1], ToolMessage):
+        if request.effort == "lowest" or isinstance(next(reversed(request.messages), None), ToolMessage):
             return next((n for n in ahead if n in matching or n in plain), None)
         return next(iter(matching + plain), None)
 

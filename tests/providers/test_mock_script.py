@@ -68,12 +68,32 @@ async def test_a_matching_turn_comes_first_and_the_script_goes_on_after_it(write
     assert await play(provider, user("hello")) == said("first")
 
 
+async def test_what_a_server_asks_while_its_tool_runs_goes_to_the_turn_after_the_call(write: Any) -> None:
+    provider = write(
+        """
+        turn = [
+            {match = "tools", text = "not this"},
+            {match = "sum", calls = [{tool = "summarize"}]},
+            {text = "in short"},
+        ]
+        """
+    )
+    await play(provider, user("sum up"))
+    assert await play(provider, user("Summarize: models call tools"), effort="lowest") == said("in short")
+    assert await play(provider, user("Summarize: models call tools"), effort="lowest") == said("not this")
+
+
 async def test_a_turn_for_other_words_is_not_played(write: Any) -> None:
     provider = write('[[turn]]\nmatch = "hello"\ntext = "hi"\n')
     for history in ([user("bye")], ran("demo__add", "8")):
         with pytest.raises(ProviderError, match="no turn left"):
             await play(provider, *history)
     assert await play(provider, user("well, hello")) == said("hi")
+
+
+async def test_a_script_answers_an_empty_conversation_too(write: Any) -> None:
+    _, end = await stream(Request(()), write('[[turn]]\ntext = "hi"\n'))
+    assert end.message == said("hi")
 
 
 async def test_a_turn_may_speak_and_call_several_tools_at_once(write: Any) -> None:
