@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
@@ -33,11 +34,16 @@ def nearest(wrong: str, valid: Iterable[str]) -> str:
     return f" There are: {', '.join(names)}." if names else ""
 
 
-def line_of(text: str, key: str) -> str:
-    """Where `key` stands in a TOML text, as " (line 3)"; nothing if that is not certain."""
-    name = re.escape(key)
-    pattern = re.compile(rf"""^\s*(?:\[[^\]]*?)?["']?{name}["']?\s*(?:=|\]|\.)""")
-    found = [number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)]
+def line_of(text: str, path: str) -> str:
+    """Where a key or table stands in a TOML text, as " (line 3)"; nothing if that is not certain."""
+    table, _, key = path.rpartition(".")
+    lines = list(enumerate(text.splitlines(), 1))
+    headers = [index for index, (_, line) in enumerate(lines) if line.strip().startswith(f"[{table}]")]
+    if table and len(headers) == 1:
+        following = lines[headers[0] + 1 :]
+        lines = list(takewhile(lambda numbered: not numbered[1].lstrip().startswith("["), following))
+    pattern = re.compile(rf"""^\s*\[?["']?{re.escape(key)}["']?\s*(?:=|\]|\.)""")
+    found = [number for number, line in lines if pattern.match(line)]
     return f" (line {found[0]})" if len(found) == 1 else ""
 
 
@@ -46,11 +52,9 @@ def fault(model: type[BaseModel], where: str, error: ValidationError, text: str 
     first = error.errors(include_url=False, include_input=False)[0]
     path = ".".join([*([where] if where else []), *map(str, first["loc"])])
     if first["type"] == "extra_forbidden":
-        key = str(first["loc"][-1])
-        return f"{path}{line_of(text, key)}: there is no such key.{nearest(key, _keys(model, first['loc'][:-1]))}"
-    message = first["msg"].removeprefix("Value error, ")
-    line = line_of(text, str(first["loc"][-1])) if first["loc"] else ""
-    return f"{path}{line}: {message[0].lower()}{message[1:]}."
+        hint = nearest(str(first["loc"][-1]), _keys(model, first["loc"][:-1]))
+        return f"{path}{line_of(text, path)}: there is no such key.{hint}"
+    return f"{path}{line_of(text, path)}: {first['msg'][0].lower()}{first['msg'][1:]}."
 
 
 def _keys(model: type[BaseModel], loc: Sequence[Any]) -> list[str]:

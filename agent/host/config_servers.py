@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from agent.host.config_errors import ConfigError, Disabled, fault
 from agent.host.config_models import ProviderTable, ServerTable
-from agent.host.config_values import UnsetVariable, anchor_provider, anchor_server, expand
+from agent.host.config_values import UnsetVariable, absolute, anchor_provider, anchor_server, expand
 
 _NAMED = re.compile(r"([A-Za-z0-9_-]+)=(.*)", re.DOTALL)
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -81,6 +81,8 @@ def parse_spec(spec: str, taken: Collection[str], cwd: Path) -> tuple[str, Serve
     """
     named = _NAMED.fullmatch(spec)
     name, rest = (named[1], named[2]) if named else ("", spec)
+    if not rest.strip():
+        raise ConfigError(f"--server {spec!r} is empty: it needs a .py file, a command line, or bundled:NAME.")
     guess, raw = _read_spec(rest.strip(), cwd)
     if "url" in raw:
         raise ConfigError(f"--server {spec}: this version reaches servers over stdio only.")
@@ -103,16 +105,12 @@ def _read_spec(spec: str, cwd: Path) -> tuple[str, dict[str, Any]]:
     except ValueError as error:
         raise ConfigError(f"--server {spec!r} is no command line: {error}.") from error
     if program.endswith(".py"):
-        script = str(cwd / Path(program).expanduser())
+        script = str(absolute(program, cwd))
         return Path(program).stem, {"command": sys.executable, "args": [script, *arguments]}
-    command = str(cwd / Path(program).expanduser()) if "/" in program else program
+    command = str(absolute(program, cwd)) if "/" in program else program
     return Path(program).name, {"command": command, "args": arguments}
 
 
 def _unique(name: str, taken: Collection[str]) -> str:
     numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
     return name if name not in taken else next(other for other in numbered if other not in taken)
-
-
-def bundled_demo() -> dict[str, ServerTable]:
-    return {"demo": ServerTable(bundled="demo")}
