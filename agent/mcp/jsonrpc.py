@@ -142,9 +142,10 @@ def _body(message: Message) -> dict[str, Any]:
             return {"jsonrpc": "2.0", "method": method, "params": params}
         case Result(id, value):
             return {"jsonrpc": "2.0", "id": id, "result": value}
-        case Failure(id, code, text, data):
-            error = {"code": code, "message": text} | ({} if data is None else {"data": data})
-            return {"jsonrpc": "2.0", "id": id, "error": error}
+    error = {"code": message.code, "message": message.message} | (
+        {} if message.data is None else {"data": message.data}
+    )
+    return {"jsonrpc": "2.0", "id": message.id, "error": error}
 
 
 def _to_json(body: Any) -> bytes:

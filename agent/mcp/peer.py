@@ -19,7 +19,10 @@ from itertools import count
 from typing import Any
 
 from agent.mcp.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
     INVALID_REQUEST,
+    METHOD_NOT_FOUND,
     Failure,
     Message,
     Notification,
@@ -31,8 +34,10 @@ from agent.mcp.jsonrpc import (
 )
 
 CANCELLED = "notifications/cancelled"
-PROGRESS = "notifications/progress"
+OWED_AT_ONCE = 1_024  # requests of the other side that are served at the same time
 ABANDONED_KEPT = 1_024  # abandoned requests whose late answer is dropped without a word
+KNOWN_BY_METHOD = (METHOD_NOT_FOUND, INVALID_PARAMS)
+"""Who got as far as the method had read the id. With no id, such an error is a wrong reply to a notification."""
 
 
 class LocalProtocolError(Exception):
@@ -133,6 +138,8 @@ class Peer:
             case Request(id=id):
                 if id in self._owing:
                     return Refused(Failure(id, INVALID_REQUEST, f"request id {id!r} is in use"))
+                if len(self._owing) >= OWED_AT_ONCE:
+                    return Refused(Failure(id, INTERNAL_ERROR, f"more than {OWED_AT_ONCE} requests at once"))
                 self._owing.add(id)
                 return Asked(message)
             case Result() | Failure():
@@ -146,8 +153,7 @@ class Peer:
                     return Told(message)  # it crossed our answer on the wire, or ends a subscription
                 self._owing.discard(unwanted)
                 return Withdrawn(unwanted)
-            case Notification():
-                return Told(message)
+        return Told(message)
 
     def awaits(self, id: RequestId | None) -> bool:
         """True while an answer to our request `id` is due."""
@@ -170,8 +176,8 @@ class Peer:
         """
         if outcome.id in self._awaiting:
             return outcome.id
-        if outcome.id is None:
-            candidates = list(self._awaiting) if len(self._awaiting) == 1 else []
+        if isinstance(outcome, Failure) and outcome.id is None:
+            candidates = [] if outcome.code in KNOWN_BY_METHOD else list(self._awaiting)
         else:
             candidates = [id for id in self._awaiting if str(id) == str(outcome.id)]
         return candidates[0] if len(candidates) == 1 else None

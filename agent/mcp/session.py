@@ -37,6 +37,9 @@ from agent.mcp.peer import Answered, Asked, Peer, Progressed, Refused, Stray, To
 logger = logging.getLogger(__name__)
 
 FAREWELL_SECONDS = 0.4  # how long a last word may take on a connection that may be stuck
+REASON_SECONDS = 2.0  # how long the reader may take to learn why sending failed
+
+CLOSED = "The connection is closed."
 
 OnProgress = Callable[[Params], None]
 
@@ -95,7 +98,7 @@ class Session:
         self._running = 0
         self._idle = anyio.Event()
         self._idle.set()
-        self._lost: ConnectionLost | None = None
+        self._lost: str | None = None
         self.closed = anyio.Event()
 
     async def request(
@@ -117,7 +120,7 @@ class Session:
             ConnectionLost: it is gone, or was before.
         """
         if self._lost:
-            raise self._lost
+            raise ConnectionLost(self._lost)
         request = self._peer.call(method, params, progress=on_progress is not None)
         waiter = self._waiters[request.id] = _Waiter(anyio.Event(), on_progress)
         try:
@@ -158,25 +161,25 @@ class Session:
 
     async def _explain(self, error: Exception) -> None:
         """Sending failed: the reader is about to learn why."""
-        with anyio.move_on_after(FAREWELL_SECONDS):
+        with anyio.move_on_after(REASON_SECONDS):
             await self.closed.wait()
-        raise self._lost or ConnectionLost("The connection is closed.") from error
+        raise ConnectionLost(self._lost or CLOSED) from error
 
     async def listen(self) -> None:
         """Read until the other side is gone."""
-        lost = ConnectionLost("The connection is closed.")
+        lost = CLOSED
         try:
             while True:
                 await self._take(await self._channel.receive())
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             pass
         except ConnectionLost as error:
-            lost = error
+            lost = str(error)
         finally:
             self._lost = lost
             self.closed.set()
             for waiter in list(self._waiters.values()):
-                waiter.settle(lost)
+                waiter.settle(ConnectionLost(lost))
 
     async def _take(self, item: Inbound) -> None:
         match item:
