@@ -52,7 +52,7 @@ def _messages(request: Request, maker: Maker, quirks: OpenAIQuirks) -> list[Json
         match message:
             case UserMessage(parts):
                 _add_user(messages, [_part(part, quirks) for part in parts])
-            case AssistantMessage(parts) if parts:
+            case AssistantMessage(parts) if message.text or message.tool_calls:
                 messages += native.payload if native else [_said(parts)]
             case ToolMessage():
                 _add_results(messages, message)

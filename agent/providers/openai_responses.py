@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent.chat.messages import AssistantMessage, Stop, Text, ToolCall, Usage
@@ -18,7 +19,8 @@ from agent.providers.sdk import close, drain, loaded
 from agent.providers.stops import StopCutter
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, AsyncStream
+    from openai.types.responses import ResponseStreamEvent
 
     from agent.providers.registry import ProviderConfig
 
@@ -47,8 +49,7 @@ class OpenAIResponses:
         with translated(self._config, sdk, [tool.name for tool in request.tools]):
             self._client = client = self._client or open_client(self._config)
             reply = _Reply(self._config, self._maker, request)
-            body = body_of(request, self._maker, self._quirks)
-            async with await client.responses.create(stream=True, **body) as events:
+            async with await self._ask(sdk, client, request) as events:
                 expect_stream(self._config, events.response)
                 async for event in events:
                     for item in reply.read(plain(event)):
@@ -59,6 +60,16 @@ class OpenAIResponses:
                     await drain(events)
             for item in reply.finish():
                 yield item
+
+    async def _ask(self, sdk: ModuleType, client: AsyncOpenAI, request: Request) -> AsyncStream[ResponseStreamEvent]:
+        try:
+            return await client.responses.create(stream=True, **body_of(request, self._maker, self._quirks))
+        except sdk.BadRequestError as error:
+            if error.param != "reasoning.summary":
+                raise
+        # Accounts that OpenAI has not verified may use the model, but not read its thoughts.
+        self._quirks = replace(self._quirks, summaries=False)
+        return await client.responses.create(stream=True, **body_of(request, self._maker, self._quirks))
 
     async def aclose(self) -> None:
         await close(self._client)

@@ -49,10 +49,10 @@ def _reasoning(quirks: OpenAIQuirks, request: Request) -> Json:
     if not quirks.reasoning:
         return {}
     # Without storage, reasoning lives on only as the encrypted text that comes with each item.
-    options: Json = {"include": ["reasoning.encrypted_content"], "reasoning": {"summary": "auto"}}
+    kept: Json = {"include": ["reasoning.encrypted_content"]}
     if request.effort == "lowest":
-        options["reasoning"] = {"effort": quirks.lowest_effort}
-    return options
+        return kept | {"reasoning": {"effort": quirks.lowest_effort}}
+    return kept | ({"reasoning": {"summary": "auto"}} if quirks.summaries else {})
 
 
 def _tool(tool: ToolSpec) -> Json:

@@ -16,7 +16,9 @@ class OpenAIQuirks:
     """Takes stop sequences; else they are cut out of the text here."""
     max_tokens_field: str = "max_tokens"
     reasoning: bool = False
-    """Thinks, gives its reasoning back encrypted and can summarise it (Responses only)."""
+    """Thinks, and gives its reasoning back encrypted (Responses only)."""
+    summaries: bool = True
+    """Summarises its reasoning, if it has any."""
     lowest_effort: str | None = None
     effort_with_tools: str | None = None
     """The only effort that Chat Completions takes beside tools."""
