@@ -85,13 +85,13 @@ class Returns:
             return None
 
     def _described(self) -> tuple[TypeAdapter[Any], Json, bool]:
-        from agent.mcp.schemas import adapter_of, json_schema, typed_dict
+        from agent.mcp.schemas import adapter_of, json_schema, readable, typed_dict
 
         adapter = adapter_of(self._hint, self._name)
         schema = _root(json_schema(adapter, self._name, "serialization"))
         if schema.get("type") == "object":
             return adapter, schema, False
-        adapter = adapter_of(typed_dict(self._name, {"result": self._hint}, ["result"]), self._name)
+        adapter = adapter_of(typed_dict(self._name, {"result": readable(self._hint)}, ["result"]), self._name)
         schema = json_schema(adapter, self._name, "serialization")
         return adapter, {key: schema[key] for key in schema if key not in ("title", "additionalProperties")}, True
 

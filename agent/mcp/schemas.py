@@ -43,8 +43,6 @@ def adapter_of(hint: Any, name: str) -> TypeAdapter[Any]:
     """
     try:
         return TypeAdapter(readable(hint))
-    except RecursionError as error:
-        raise SignatureError(f"{name}: a TypedDict that contains itself must come from typing_extensions.") from error
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
         raise SignatureError(f"{name}: {_first_line(error)}") from error
 
@@ -53,35 +51,47 @@ def typed_dict(
     name: str, fields: Mapping[str, Any], required: Collection[str], config: ConfigDict | None = None
 ) -> Any:
     """A TypedDict that takes exactly these fields."""
-    hints = {key: readable(hint) for key, hint in fields.items()}
-    qualified = {key: Required[hint] if key in required else NotRequired[hint] for key, hint in hints.items()}
+    qualified = {key: Required[hint] if key in required else NotRequired[hint] for key, hint in fields.items()}
     made = typing_extensions.TypedDict(name, qualified)  # type: ignore[misc]  # built at run time
     made.__pydantic_config__ = ConfigDict(extra="forbid") if config is None else config  # type: ignore[attr-defined]  # what pydantic looks for
     return made
 
 
-def readable(hint: Any) -> Any:
-    """The type with every `typing.TypedDict` in it made anew: below Python 3.12 pydantic reads only the other kind."""
+def readable(hint: Any, within: tuple[Any, ...] = ()) -> Any:
+    """The type with every `typing.TypedDict` in it made anew: below Python 3.12 pydantic reads only the other kind.
+
+    Raises:
+        SignatureError: it contains itself (`within` are those it stands in).
+    """
     if typing_extensions.is_typeddict(hint):
-        return _modern(hint) if type(hint).__module__ == "typing" else hint
+        return _modern(hint, within) if type(hint).__module__ == "typing" else hint
     arguments = typing.get_args(hint)
     if not arguments or typing.get_origin(hint) is typing.Literal:
         return hint
     if typing.get_origin(hint) is Annotated:
-        return Annotated[readable(arguments[0]), *hint.__metadata__]
-    modern = tuple(readable(argument) for argument in arguments)
+        return Annotated[readable(arguments[0], within), *hint.__metadata__]
+    modern = tuple(readable(argument, within) for argument in arguments)
     if all(new is old for new, old in zip(modern, arguments, strict=True)):
         return hint
     return _rebuilt(hint, modern)
 
 
-def _modern(hint: Any) -> Any:
+def _modern(hint: Any, within: tuple[Any, ...]) -> Any:
+    if hint in within:
+        raise SignatureError(f"{hint.__name__}: a TypedDict that contains itself must come from typing_extensions.")
     fields = typing.get_type_hints(hint, include_extras=True)
-    bare = {key: _unqualified(field) for key, field in fields.items()}
+    bare = {key: readable(_unqualified(field), (*within, hint)) for key, field in fields.items()}
     config = getattr(hint, "__pydantic_config__", ConfigDict())
-    made = typed_dict(hint.__name__, bare, hint.__required_keys__, config)
+    required = [key for key, field in fields.items() if _is_required(key, field, hint)]
+    made = typed_dict(hint.__name__, bare, required, config)
     made.__doc__ = hint.__doc__
     return made
+
+
+def _is_required(key: str, field: Any, hint: Any) -> bool:
+    """Among postponed annotations Python itself does not see `NotRequired`."""
+    qualifier = typing.get_origin(field)
+    return qualifier is Required or (qualifier is not NotRequired and key in hint.__required_keys__)
 
 
 def _unqualified(field: Any) -> Any:

@@ -104,9 +104,9 @@ class Signature:
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
         """A TypedDict rather than a model: its keys may be called anything, `schema` and `_x` too."""
-        from agent.mcp.schemas import adapter_of, typed_dict
+        from agent.mcp.schemas import adapter_of, readable, typed_dict
 
-        fields = {name: self._field(name) for name in self.names}
+        fields = {name: readable(self._field(name)) for name in self.names}
         return adapter_of(typed_dict(self.name, fields, self.required), self.name)
 
     def _field(self, name: str) -> Any:

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.mcp.uri_templates import TemplateError, parse_template
+
+
+@pytest.mark.parametrize(
+    ("template", "uri", "values"),
+    [
+        ("notes://{id}", "notes://7", {"id": "7"}),
+        ("notes://{id}", "notes://a%20b%C3%BC", {"id": "a bü"}),
+        ("notes://{id}", "notes://a/b", None),
+        ("notes://{id}", "notes://", {"id": ""}),
+        ("notes://{id}", "other://7", None),
+        ("a://{x}/{y}/end", "a://1/2/end", {"x": "1", "y": "2"}),
+        ("a://{x}/{y}/end", "a://1/2/end/", None),
+        ("a.b://{x}", "aXb://1", None),
+        ("file:///{+path}", "file:///a/b.txt", {"path": "a/b.txt"}),
+        ("file:///{path*}", "file:///a/b.txt", {"path": "a/b.txt"}),
+        ("a://x{/p,q}", "a://x/1/2", {"p": "1", "q": "2"}),
+        ("a://x{.ext}", "a://x.txt", {"ext": "txt"}),
+        ("a://x{#part}", "a://x#top", {"part": "top"}),
+        ("a://{x,y}", "a://1,2", {"x": "1", "y": "2"}),
+        ("s://all{?q,limit}", "s://all?q=a+b&limit=3", {"q": "a b", "limit": "3"}),
+        ("s://all{?q,limit}", "s://all", {}),
+        ("s://all{?q}", "s://all?q=%26&other=1", {"q": "&"}),
+        ("s://{in}{?q}", "s://x?q=1", {"in": "x", "q": "1"}),
+        ("s://all{?q}{&r}", "s://all?r=1", {"r": "1"}),
+        ("notes://{id}", "notes://..", None),
+        ("notes://{id}", "notes://%2e%2e", None),
+        ("notes://{id}", "notes://a%2Fb", None),
+        ("notes://{id}", "notes://a%5Cb", None),
+        ("notes://{id}", "notes://a%00", None),
+        ("file:///{+path}", "file:///a/../b", None),
+        ("file:///{+path}", "file:///a/%2E%2E/b", None),
+        ("file:///{+path}", "file:////etc/passwd", None),
+        ("file:///{+path}", "file:///%2Fetc/passwd", None),
+        ("file:///{+path}", "file:///a..b/c", {"path": "a..b/c"}),
+        ("s://all{?q}", "s://all?q=../x", None),
+        ("plain://x", "plain://x", {}),
+    ],
+)
+def test_a_uri_is_read_back(template: str, uri: str, values: dict[str, str] | None) -> None:
+    assert parse_template(template).match(uri) == values
+
+
+@pytest.mark.parametrize("text", ["a://{", "a://}", "a://{}", "a://{1x}", "a://{a b}", "a://{x}{x}", "a://{x{y}}"])
+def test_what_is_no_template_is_refused(text: str) -> None:
+    with pytest.raises(TemplateError, match="is no URI template"):
+        parse_template(text)
+
+
+@pytest.mark.parametrize(
+    ("template", "values", "uri"),
+    [
+        ("notes://{id}", {"id": "a b/ü"}, "notes://a%20b%2F%C3%BC"),
+        ("file:///{+path}", {"path": "a/b c"}, "file:///a/b%20c"),
+        ("s://all{?q,limit}", {"limit": "3"}, "s://all?limit=3"),
+        ("s://all{?q,limit}", {}, "s://all"),
+        ("a://x{/p,q}", {"p": "1", "q": "2"}, "a://x/1/2"),
+        ("a://{x,y}", {"x": "1", "y": "2"}, "a://1,2"),
+    ],
+)
+def test_a_template_is_filled_in(template: str, values: dict[str, str], uri: str) -> None:
+    assert parse_template(template).expand(values) == uri
+
+
+plain = st.text(st.characters(exclude_characters="/\\\0", exclude_categories=["Cs"])).filter(lambda text: text != "..")
+
+
+@given(plain, plain)
+def test_what_is_filled_in_is_read_back(one: str, two: str) -> None:
+    template = parse_template("x://{one}/{two}{?more}")
+    values = {"one": one, "two": two, "more": one}
+    assert template.match(template.expand(values)) == values
+
+
+@given(st.text())
+def test_no_text_breaks_it(text: str) -> None:
+    parse_template("x://{one}{/two*}{?three}").match("x://" + text)
