@@ -14,6 +14,7 @@ import mcp_types as types
 from pydantic import BaseModel
 
 from agent.chat.messages import Audio, Content, Image, Text
+from agent.mcp.wire import UnknownContent
 
 EMPTY = "(empty result)"
 FOR_USER_ONLY = "(shown to the user only)"
@@ -45,7 +46,9 @@ def content_of(block: Any) -> Content:
         case types.EmbeddedResource(resource=resource):
             return resource_of(resource)
         case _:
-            return Text(f"[content of an unknown kind: {to_json(block)}]")
+            return Text(
+                f"[content of an unknown kind: {to_json(block.raw if isinstance(block, UnknownContent) else block)}]"
+            )
 
 
 def resource_of(resource: Any) -> Content:

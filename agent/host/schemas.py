@@ -104,6 +104,10 @@ def _children(node: Any) -> Iterator[Any]:
         yield from node
 
 
+def _unchecked(validator: Any, target: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    return iter(())
+
+
 def _restricted(kind: Any) -> Any:
     """The dialect without regular expressions: Python's may take for ever, and hold up everything meanwhile.
 
@@ -131,7 +135,7 @@ def _restricted(kind: Any) -> Any:
         return check
 
     keywords = kind.VALIDATORS
-    changed: dict[str, Any] = {"pattern": None, "patternProperties": None}
+    changed: dict[str, Any] = {"pattern": _unchecked, "patternProperties": _unchecked}
     changed |= {word: counted(keywords[word]) for word in ("$ref", "$dynamicRef", "$recursiveRef") if word in keywords}
     closing = ("additionalProperties", "unevaluatedProperties")
     changed |= {word: unless_patterns(keywords[word]) for word in closing if word in keywords}
