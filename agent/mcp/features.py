@@ -16,7 +16,7 @@ from agent.mcp.lifecycle import at_least
 from agent.mcp.results import Returns
 from agent.mcp.running import Function, invoke, run, said
 from agent.mcp.session import McpError
-from agent.mcp.signature import ArgumentFault, Json, Signature
+from agent.mcp.signature import ArgumentFault, Json, Signature, SignatureError
 from agent.mcp.uri_templates import UriTemplate
 
 logger = logging.getLogger(__name__)
@@ -120,6 +120,8 @@ class Resource:
     def prepare(self) -> None:
         """Raises SignatureError."""
         _ = self.signature.schema
+        if unknown := self.signature.required - set(self.template.names if self.template else ()):
+            raise SignatureError(f"{self.uri}: nothing in the URI says what {', '.join(sorted(unknown))} is.")
 
     def definition(self, revision: str) -> Json:
         where = {"uriTemplate": self.uri} if self.template else {"uri": self.uri, "size": self.size}

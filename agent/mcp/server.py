@@ -279,5 +279,5 @@ def _check_names(resource: Resource) -> None:
     missing = known - parameters.keys()
     if missing:
         raise ValueError(f"{resource.uri}: the function has no parameter {', '.join(sorted(missing))}.")
-    if demanding := [name for name in optional if parameters[name].default is inspect.Parameter.empty]:
+    if demanding := [name for name in sorted(optional) if parameters[name].default is inspect.Parameter.empty]:
         raise ValueError(f"{resource.uri}: {', '.join(demanding)} may be missing, so the parameter needs a default.")
