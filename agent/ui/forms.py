@@ -76,7 +76,7 @@ def hint(field: Field) -> str:
             )
         case "json":
             return "JSON"
-        case "text":
+        case _:
             return FORMAT_HINTS.get(str(field.rules.get("format")), "")
 
 

@@ -136,8 +136,8 @@ def _transcript(event: Event) -> str:
             return text
         case ToolStarted(call, server, tool):
             return f"● {call_line(f'{server}/{tool}', call)}\n"
-        case ToolProgressed(_, done, total, note):
-            return f"  {done:g}{f' of {total:g}' if total else ''} {note}\n"
+        case ToolProgressed(_, done, _, note):
+            return f"  {note or f'{done:g}'}\n"
         case ToolFinished(result=result):
             return "".join(f"  └ {line}\n" for line in result_lines(result.content))
         case QuestionSettled(question, verdict) if not isinstance(question, ApproveTool):
