@@ -31,8 +31,8 @@ ONE_OF = {
          "k: 'b' is not one of ['a']"),
         ({"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"t": {"items": [{"type": "string"}]}}},
          {"t": [1]}, "t[0]: 1 is not of type 'string'"),
-        ({"$schema": "https://json-schema.org/draft/2020-12/schema", "properties": {"t": {"prefixItems": [{"const": 1}]}}},
-         {"t": [2]}, "t[0]: 1 was expected"),
+        ({"$schema": "https://json-schema.org/draft/2020-12/schema", "prefixItems": [{"const": 1}]},
+         [2], "[0]: 1 was expected"),
     ],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_is_told_with_its_place(

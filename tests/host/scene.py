@@ -1,0 +1,77 @@
+"""A host with servers in this process, for tests: everything real but the wire and the person."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+
+from agent.chat.events import Event
+from agent.chat.outbox import Outbox, Pending
+from agent.chat.questions import Answer, Question
+from agent.host.config import Config
+from agent.host.config_models import ServerTable, Settings
+from agent.host.host import Host, open_host
+from agent.host.model_choice import provider_configs
+from agent.mcp import Server, memory
+from agent.mcp.envelope import Transport
+
+Person = Callable[[Question], Answer]
+
+
+def configure(
+    servers: Mapping[str, Mapping[str, Any]] | None = None, *, model: str = "mock/demo", **sections: Mapping[str, Any]
+) -> Config:
+    """A configuration of these tables, as if they stood in a file."""
+    tables = {name: ServerTable.model_validate({"command": name, **table}) for name, table in (servers or {}).items()}
+    settings = Settings.model_validate(sections)
+    return Config(settings, tables, provider_configs({}, {}), (), model, "a test wants it")
+
+
+@dataclass
+class Scene:
+    """A running host, and all that its one reader has seen. `person` answers what is asked."""
+
+    host: Host
+    seen: list[Event] = field(default_factory=list)
+
+    def events(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.seen if isinstance(event, kind)]
+
+    async def read(self, person: Person | None) -> None:
+        async for item in self.host.outbox.items:
+            if not isinstance(item, Pending):
+                self.seen.append(item)
+            elif person is not None:
+                item.reply(person(item.question))
+
+
+@asynccontextmanager
+async def scene(
+    config: Config,
+    servers: Mapping[str, Server] | None = None,
+    *,
+    person: Person | None = None,
+    open_transport: Callable[[ServerTable], Transport] | None = None,
+) -> AsyncIterator[Scene]:
+    """`servers` by the name of their configured command."""
+
+    def in_memory(table: ServerTable) -> Transport:
+        assert servers is not None
+        assert table.command is not None
+        return memory(servers[table.command])
+
+    outbox = Outbox()
+    async with anyio.create_task_group() as tasks:
+        with anyio.fail_after(5):
+            async with open_host(
+                config, outbox, interactive=person is not None, open_transport=open_transport or in_memory
+            ) as host:
+                view = Scene(host)
+                tasks.start_soon(view.read, person)
+                await host.settled()
+                yield view
+            outbox.close()
