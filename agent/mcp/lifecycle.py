@@ -159,8 +159,9 @@ def objection(method: str, params: Params, capabilities: Capabilities, revision:
     capability = CLIENT_METHODS.get(method)
     if capability is None or not declares(declared, capability):
         return METHOD_NOT_FOUND, f"this client does not offer {method}"
-    if capability == "elicitation" and not _takes_mode(params.get("mode") or "form", declared[capability]):
-        return INVALID_PARAMS, f"this client did not declare elicitation mode {params['mode']!r}"
+    mode = params.get("mode") or "form"
+    if capability == "elicitation" and not _takes_mode(mode, declared[capability]):
+        return INVALID_PARAMS, f"this client did not declare elicitation mode {mode!r}"
     wants_tools = capability == "sampling" and (params.get("tools") or params.get("toolChoice"))
     if wants_tools and not declares(declared, "sampling", "tools"):
         return INVALID_PARAMS, "this client did not declare sampling.tools"

@@ -218,9 +218,9 @@ class Session:
         if self._refuses_garbage or item.kind == "request":
             await self._refuse(Failure(item.id if item.kind == "request" else None, item.code, item.reason))
         else:
-            known = self._peer.awaits(item.id)
+            any_of_them = item.lost and item.id is None
             for id, waiter in list(self._waiters.items()):
-                if id == item.id if known else item.lost:
+                if any_of_them or (id == item.id and self._peer.awaits(id)):
                     self._peer.abandon(id, item.reason)
                     waiter.settle(Unreadable(f"The answer could not be read: {item.reason}."))
         self._call(self._handler.on_trouble, item)
