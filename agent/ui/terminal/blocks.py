@@ -68,6 +68,8 @@ class Blocks:
             self._add_to_fence(line)
         elif not line.strip():
             self._blank(line)
+        elif self._in_list() and line.startswith("  "):
+            self._text(line)
         elif fence := _FENCE.match(line):
             self._open(line)
             self._fence = fence[1]

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent.chat.messages import ToolCall
+from agent.chat.questions import Answer, ApproveTool, FillForm
+from agent.ui.dialogues import Dialogue, dialogue
+from agent.ui.terminal.screen import Screen
+from tests.ui.terminal.canvas import Stage, stage
+
+pytestmark = pytest.mark.anyio
+
+SEAT = FillForm("rail", "Which seat?", {"properties": {"n": {"type": "integer", "default": 2}}, "required": ["n"]})
+APPROVAL = ApproveTool(ToolCall("1", "rail__book", {}), "rail", "book")
+
+
+async def put(screen: Screen, asked: Dialogue, answers: list[Answer]) -> None:
+    answers.append(await screen.ask(asked))
+
+
+async def sent(on: Stage, *lines: str) -> None:
+    await on.canvas.until(lambda: on.sent == list(lines))
+
+
+async def test_enter_sends_the_line_and_an_empty_one_is_nothing() -> None:
+    async with stage() as on:
+        on.press("  \r")
+        on.press("\x15hello\r")
+        await sent(on, "hello")
+        await on.canvas.shows("›", "  status")
+
+
+async def test_a_pasted_text_is_one_message_with_or_without_bracketed_paste() -> None:
+    async with stage() as on:
+        on.press("\x1b[200~line1\nline2\n\nline4\x1b[201~\r")
+        await sent(on, "line1\nline2\n\nline4")
+        on.press("a\nb\nc\n\r")
+        await sent(on, "line1\nline2\n\nline4", "a\nb\nc\n")
+
+
+async def test_alt_enter_begins_a_new_line() -> None:
+    async with stage() as on:
+        on.press("one\x1b\rtwo\r")
+        await sent(on, "one\ntwo")
+
+
+async def test_text_printed_above_stays_and_the_draft_stays_below_it() -> None:
+    async with stage() as on:
+        on.press("dra")
+        await on.canvas.shows("› dra", "  status")
+        on.screen.print("first\n")
+        on.screen.print("second 日本語\n")
+        on.press("ft")
+        await on.canvas.shows("first", "second 日本語", "› draft", "  status")
+
+
+async def test_wide_characters_keep_the_cursor_where_the_text_ends() -> None:
+    async with stage() as on:
+        on.press("日本")
+        await on.canvas.reads("日本")
+        assert (on.canvas.screen.cursor.y, on.canvas.screen.cursor.x) == (0, 6)
+
+
+async def test_a_question_takes_the_place_of_the_draft_which_comes_back() -> None:
+    async with stage() as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        on.press("half a thought")
+        await on.canvas.reads("half a thought")
+        tasks.start_soon(put, on.screen, dialogue(APPROVAL), answers)
+        await on.canvas.shows(
+            "Run rail/book?", "y run it once · s for this session · n don't · Ctrl-C cancel", "  status"
+        )
+        on.press("xs")
+        await on.canvas.shows("› half a thought", "  status")
+        assert answers == [Answer("accept", remember="session")]
+        assert on.sent == []
+
+
+async def test_a_form_is_typed_and_its_fault_stands_under_the_line() -> None:
+    async with stage(columns=80) as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        tasks.start_soon(put, on.screen, dialogue(SEAT), answers)
+        keys = "Enter next · Shift-Tab back · Ctrl-X decline · Ctrl-C cancel"
+        await on.canvas.shows("rail asks: Which seat?", "1/1 n (a whole number)", "? 2", keys, "  status")
+        on.press("x\r")
+        await on.canvas.shows(
+            "rail asks: Which seat?",
+            "1/1 n (a whole number)",
+            "? x",
+            "A whole number, please, such as 7.",
+            keys,
+            "  status",
+        )
+        on.press("7\r")
+        await on.canvas.reads("Enter send")
+        on.press("\x1b[Z")
+        await on.canvas.reads("? 7")
+        on.press("\r\r")
+        await on.canvas.shows("›", "  status")
+        assert answers == [Answer("accept", {"n": 7})]
+
+
+@pytest.mark.parametrize(("key", "verdict"), [("\x03", "cancel"), ("\x18", "decline"), ("\x04", "cancel")])
+async def test_one_key_declines_or_cancels_a_form(key: str, verdict: str) -> None:
+    async with stage() as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        tasks.start_soon(put, on.screen, dialogue(SEAT), answers)
+        await on.canvas.reads("Which seat?")
+        on.press(key)
+        await on.canvas.shows("›", "  status")
+        assert answers == [Answer(verdict)]  # type: ignore[arg-type]
+        assert on.interrupts == 0
+
+
+async def test_a_withdrawn_question_leaves_the_screen() -> None:
+    async with stage() as on:
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(put, on.screen, dialogue(SEAT), [])
+                await on.canvas.reads("Which seat?")
+                scope.cancel()
+        await on.canvas.shows("›", "  status")
+
+
+async def test_a_second_question_waits_for_the_first() -> None:
+    async with stage() as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        tasks.start_soon(put, on.screen, dialogue(APPROVAL), answers)
+        await on.canvas.reads("Run rail/book?")
+        tasks.start_soon(put, on.screen, dialogue(SEAT), answers)
+        on.press("n")
+        await on.canvas.reads("Which seat?")
+        on.press("\x18")
+        await on.canvas.shows("›", "  status")
+        assert answers == [Answer("decline"), Answer("decline")]
+
+
+async def test_all_of_a_long_question_can_be_read() -> None:
+    call = ToolCall("1", "t", {"rows": list(range(12))})
+    async with stage(rows=40) as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        tasks.start_soon(put, on.screen, dialogue(ApproveTool(call, "s", "t")), answers)
+        await on.canvas.reads("… 6 more lines (v shows all)")
+        assert "    11" not in on.canvas.rows
+        on.press("v")
+        await on.canvas.reads("    11")
+        on.press("y")
+        await on.canvas.reads("›")
+        assert answers == [Answer("accept")]
+
+
+async def test_ctrl_c_clears_the_line_and_says_how_to_leave_when_there_is_none() -> None:
+    async with stage() as on:
+        on.press("some text")
+        await on.canvas.reads("some text")
+        on.press("\x03")
+        await on.canvas.shows("›", "  status")
+        on.press("\x03")
+        await on.canvas.shows("›", "  Ctrl-D leaves.")
+
+
+async def test_ctrl_c_stops_what_runs_and_brings_queued_lines_back() -> None:
+    async with stage() as on:
+        on.busy = True
+        on.screen.region.queued += ["first", "second"]
+        on.press("third")
+        await on.canvas.shows("  queued: first", "  queued: second", "› third", "  status")
+        on.press("\x03")
+        await on.canvas.shows("› first", "  second", "  third", "  status")
+        assert on.interrupts == 1
+
+
+async def test_ctrl_d_leaves_on_an_empty_line_only() -> None:
+    async with stage() as on:
+        on.press("x\x04\x04")
+        on.press("\r")
+        await sent(on, "x")
+        on.press("\x04")
+        await on.canvas.shows()
+
+
+async def test_a_smaller_window_shows_the_input_whatever_else_there_is() -> None:
+    async with stage(rows=8, columns=30) as on:
+        on.screen.region.tail = "\n".join(f"row {number}" for number in range(100))
+        on.press("typed")
+        await on.canvas.reads("› typed")
+        assert on.canvas.rows == ["row 98", "row 99", "› typed", "  status"]
+
+
+async def test_what_was_sent_can_be_had_back_in_the_next_chat(tmp_path: Path) -> None:
+    history = tmp_path / "folder" / "history"
+    async with stage(history=history) as on:
+        on.press("two\x1b\rlines\r")
+        await sent(on, "two\nlines")
+    assert history.stat().st_mode & 0o777 == 0o600
+    async with stage(history=history) as on:
+        on.press("\x1b[A")
+        await on.canvas.shows("› two", "  lines", "  status")
