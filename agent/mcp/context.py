@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar, overload
 
 from agent.mcp.content import Message
 from agent.mcp.forms import Form, SchemaForm, needs_newer
-from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, RequestId
+from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, RequestId, as_request_id
 from agent.mcp.lifecycle import NEWEST_HANDSHAKE, Capabilities, at_least, declares
 from agent.mcp.sampling import Sample, SampleTools, ToolChoice, read_sample, sampling_params
 from agent.mcp.session import McpError
@@ -116,8 +116,8 @@ class Context:
         `done` must rise from call to call; what does not rise is not sent, nor is anything to a client that did not
         ask for progress. How often to call is the caller's business.
         """
-        token = self.meta.get("progressToken")
-        if not isinstance(token, str | int) or not self._progressed < done < math.inf:
+        token = as_request_id(self.meta.get("progressToken"))  # it may be what an id may be
+        if token is None or not self._progressed < done < math.inf:
             return
         self._progressed = done
         params: Params = {"progressToken": token, "progress": done}

@@ -44,7 +44,7 @@ class Sample:
     def tool_uses(self) -> tuple[ToolUse, ...]:
         """The tools the model wants run before it goes on."""
         uses = (block for block in self.content if block["type"] == "tool_use")
-        return tuple(ToolUse(str(use.get("id")), str(use.get("name")), _object(use.get("input"))) for use in uses)
+        return tuple(ToolUse(use["id"], use["name"], use["input"]) for use in uses)
 
     @property
     def message(self) -> Json:
@@ -72,7 +72,8 @@ class SampleTools:
         if not callable(tool):
             return dict(plain(tool))
         signature = self._functions[name_of(tool)]
-        return {"name": signature.name, "description": signature.description, "inputSchema": signature.schema}
+        described = {"description": signature.description} if signature.description else {}
+        return {"name": signature.name, **described, "inputSchema": signature.schema}
 
     async def _answer(self, use: ToolUse) -> Json:
         try:
@@ -91,9 +92,7 @@ def read_sample(answer: Any) -> Sample:
     found = _object(answer)
     given = found.get("content")
     listed: list[Any] = given if isinstance(given, list) else [given]
-    content = tuple({"type": "text", "text": block} if isinstance(block, str) else block for block in listed)
-    if not all(isinstance(block, dict) and _is_readable(block) for block in content):
-        raise ValueError("The client answered the sampling request with something that is no message.")
+    content = tuple(map(_mended, listed))
     reason = found.get("stopReason")
     return Sample(content, str(found.get("model") or ""), reason if isinstance(reason, str) else None)
 
@@ -119,8 +118,18 @@ def tool_answer(use: ToolUse, content: list[Json], *, is_error: bool = False) ->
     return answer | {"isError": True} if is_error else answer
 
 
-def _is_readable(block: Json) -> bool:
-    return isinstance(block.get("type"), str) and (block["type"] != "text" or isinstance(block.get("text"), str))
+def _mended(block: Any) -> Json:
+    """The block in a shape that may be sent back, when the conversation goes on."""
+    match block:
+        case str():
+            return {"type": "text", "text": block}
+        case {"type": "tool_use", "id": str(), "name": str(), **rest}:
+            return {**block, "input": _object(rest.get("input"))}
+        case {"type": "text", "text": str()}:
+            return {**block}
+        case {"type": str(kind)} if kind not in ("text", "tool_use"):
+            return {**block}
+    raise ValueError("The client answered the sampling request with something that is no message.")
 
 
 def _object(value: Any) -> Json:
