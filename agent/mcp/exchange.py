@@ -1,0 +1,268 @@
+"""What a Streamable HTTP request should say and its answer means, seen from the client, with no I/O.
+
+One POST carries one message. What comes back is that message's affair alone: a JSON document, a stream of events, a
+receipt, or a refusal (section "Transports, Streamable HTTP").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from agent.mcp.envelope import Closed, ConnectionLost, Envelope, Garbled
+from agent.mcp.framing import read_line
+from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Message, Notification, Request, RequestId, Result
+from agent.mcp.routing import REVISION_HEADER, revision_of, routing_headers
+
+JSON_TYPE, EVENT_TYPE = "application/json", "text/event-stream"
+SESSION_HEADER = "mcp-session-id"
+RESUME_HEADER = "last-event-id"
+EXCERPT = 160  # characters of a foreign body that are shown to people
+
+
+class Refused(ConnectionLost):
+    """The server answered with an HTTP `status`, and with nothing that is a message."""
+
+    def __init__(self, sentence: str, status: int) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class SessionLost(Refused):
+    """The server no longer knows the session: begin a new one with `initialize`, then ask again."""
+
+
+class Unauthorized(Refused):
+    """The server wants to know who asks (401). `challenge` is its `WWW-Authenticate`."""
+
+    def __init__(self, sentence: str, challenge: str) -> None:
+        super().__init__(sentence, 401)
+        self.challenge = challenge
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """The body is to be read whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sse:
+    """The body is a stream of events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unnamed:
+    """The body has no type that tells: see what it begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Received, and nothing to say about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Send the same to `url`, and everything after it."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An error; its body says more."""
+
+
+Meaning = Json | Sse | Unnamed | Accepted | Moved | Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The first of an answer: status and headers, their names in lower case, and the URL it came from."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+
+    @property
+    def media_type(self) -> str:
+        """`text/event-stream` for `Text/Event-Stream; charset=utf-8`."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+@dataclass(slots=True)
+class Known:
+    """What the handshake left to be repeated with every later request: the session's id, and the revision."""
+
+    session: str | None = None
+    revision: str | None = None
+
+    def headers(self) -> dict[str, str]:
+        known = {SESSION_HEADER: self.session, REVISION_HEADER: self.revision}
+        return {name: value for name, value in known.items() if value is not None}
+
+    def learn(self, item: object) -> None:
+        """The revision, from the answer to `initialize`."""
+        for message in item.messages if isinstance(item, Envelope) else ():
+            if isinstance(message, Result) and isinstance(message.value, dict):
+                revision = message.value.get("protocolVersion")
+                self.revision = revision if isinstance(revision, str) else None
+
+
+def post_headers(message: Message, known: Known, context: Mapping[str, object]) -> dict[str, str]:
+    """The headers of the POST that carries `message`.
+
+    `context["params"]` is what `routing.mirror` gave for the arguments of a tool. The rest stands in the message
+    itself, or was learned in the handshake; `initialize` begins a new one, and says nothing of the last.
+    """
+    headers = {"content-type": JSON_TYPE, "accept": f"{JSON_TYPE}, {EVENT_TYPE}"}
+    if isinstance(message, Request | Notification) and revision_of(message):
+        params = context.get("params")
+        return headers | routing_headers(message, params if isinstance(params, dict) else None)
+    if isinstance(message, Request) and message.method == "initialize":
+        return headers
+    return headers | known.headers()
+
+
+def get_headers(known: Known, last_id: str | None = None) -> dict[str, str]:
+    """The headers of the GET for a stream, or for the rest of one that broke off after event `last_id`."""
+    resume = {} if last_id is None else {RESUME_HEADER: last_id}
+    return {"accept": EVENT_TYPE, **known.headers(), **resume}
+
+
+def read_head(head: Head) -> Meaning:
+    """Raises Refused for a redirection that may not be followed."""
+    if 300 <= head.status < 400:
+        return Moved(_redirected(head))
+    if not 200 <= head.status < 300:
+        return Rejected()
+    if head.status in (202, 204):
+        return Accepted()
+    if head.media_type == EVENT_TYPE:
+        return Sse()
+    return Json() if head.media_type.endswith("json") else Unnamed()
+
+
+def sniff(beginning: bytes) -> Json | Sse:
+    """What an answer that does not name its type is, by its first bytes."""
+    start = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return Sse() if re.match(rb":|(?:event|data|id|retry)\s*:", start) else Json()
+
+
+def read_document(head: Head, body: bytes, about: RequestId) -> list[Envelope | Garbled | Closed]:
+    """What a whole body says in answer to request `about`. If it says nothing to that, the wait for it ends too."""
+    found = [attributed(item, about) for item in read_line(body)]
+    if any(answers(item, about) for item in found):
+        return list(found)
+    messages = [item for item in found if isinstance(item, Envelope)]
+    return [*messages, Closed(about, unexpected(head, body))]
+
+
+def attributed(item: Envelope | Garbled, about: RequestId | None) -> Envelope | Garbled:
+    """An item with the request on whose stream it came. An error that could not name its request means this one."""
+    if about is None:
+        return item
+    if isinstance(item, Garbled):
+        return replace(item, id=about, kind="answer") if item.lost and item.id is None else item
+    named = tuple(
+        replace(message, id=about) if isinstance(message, Failure) and message.id is None else message
+        for message in item.messages
+    )
+    return Envelope(named, item.batch, about)
+
+
+def answers(item: Envelope | Garbled, about: RequestId | None) -> bool:
+    """Whether the item ends the wait for the answer to `about`. Some servers give an id back as text."""
+    if isinstance(item, Garbled):
+        return item.kind == "answer" and item.id == about
+    return any(isinstance(message, Result | Failure) and str(message.id) == str(about) for message in item.messages)
+
+
+def read_rejection(head: Head, body: bytes, *, in_session: bool) -> Failure | Refused:
+    """What an error means for the message it answers: a JSON-RPC error if one is in it, else a sentence."""
+    failures = [
+        message
+        for item in read_line(body)
+        if isinstance(item, Envelope)
+        for message in item.messages
+        if isinstance(message, Failure)
+    ]
+    failure = failures[0] if failures else None
+    said = failure.message if failure else body.decode("utf-8", "replace")
+    if head.status == 401:
+        sentence = f"{named(head.url)} wants to know who you are (401){_quoted(said)}."
+        return Unauthorized(sentence, head.headers.get("www-authenticate", ""))
+    if in_session and _is_session_loss(head, failure):
+        return SessionLost(f"{named(head.url)} has forgotten this session ({head.status}).", head.status)
+    if failure and head.status != 403:
+        return failure
+    if head.status == 403:
+        return Refused(f"{named(head.url)} refuses access (403){_quoted(said)}.", 403)
+    if head.status == 404 and not failure:
+        return Refused(f"{named(head.url)} has no MCP endpoint there (404); check the URL.", 404)
+    return unexpected(head, body)
+
+
+def unexpected(head: Head, body: bytes) -> Refused:
+    """For an answer that is none."""
+    kind = head.media_type or ("something without a content type" if body else "nothing")
+    said = _quoted(body.decode("utf-8", "replace"))
+    return Refused(f"{named(head.url)}: expected JSON or SSE, got {kind} ({head.status}){said}.", head.status)
+
+
+def _is_session_loss(head: Head, failure: Failure | None) -> bool:
+    """404 is what it should be. Some servers say 400, and what they mean in words."""
+    if head.status == 404:
+        return not (failure and failure.code == METHOD_NOT_FOUND)
+    return head.status == 400 and failure is not None and "session" in failure.message.lower()
+
+
+def _redirected(head: Head) -> str:
+    """The same request may go elsewhere on the same server. Nobody else gets to see it, or what it was signed with."""
+    here, there = head.url, urljoin(head.url, head.headers.get("location", ""))
+    if head.status in (307, 308) and origin(here) == origin(there) and there != here:
+        return there
+    hint = there
+    if origin(there) == origin(here).replace("https://", "http://", 1):  # a proxy that forgot how it was called
+        hint = urlunsplit(urlsplit(there)._replace(scheme="https", netloc=urlsplit(here).netloc))
+    sentence = (
+        f"{named(here)} sends us elsewhere ({head.status}); if you trust that, use the URL {masked(hint)} instead."
+    )
+    raise Refused(sentence, head.status)
+
+
+# Names for people.
+
+
+def origin(url: str) -> str:
+    """`https://host:8443` of a URL; a default port is left out, and so is one that is none."""
+    parts = urlsplit(url)
+    host, _, port = parts.netloc.rpartition("@")[2].lower().rpartition(":")
+    if not port.isdigit():
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}"
+    return f"{parts.scheme}://{host}" + ("" if port == {"http": "80", "https": "443"}.get(parts.scheme) else f":{port}")
+
+
+def named(url: str) -> str:
+    return f"The server at {masked(url)}"
+
+
+def masked(url: str) -> str:
+    """A URL that may be shown: without what could be a secret in it."""
+    parts = urlsplit(url)
+    path = re.sub(r"(?<=/)(?=[^/]*\d)[\w.~%+=-]{20,}(?=/|$)", "…", parts.path)
+    query = re.sub(r"=[^&]*", "=…", parts.query)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, query, ""))
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a foreign text on one line, without markup or anything that could move a cursor."""
+    text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*>|\x1b\[[0-9;?]*[ -/]*[@-~]", " ", text[: 40 * EXCERPT])
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+
+
+def _quoted(text: str) -> str:
+    said = excerpt(text).rstrip(".")
+    return f": {said}" if said else ""

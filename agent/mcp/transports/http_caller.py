@@ -1,0 +1,125 @@
+"""Requests to one HTTP server with one set of credentials: redirections followed, faults as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from urllib.request import getproxies, proxy_bypass
+
+import anyio
+import httpx2
+
+from agent import __version__
+from agent.mcp.exchange import Head, Meaning, Moved, Refused, Unnamed, named, read_head, sniff
+from agent.mcp.transports.http_faults import lost
+from agent.mcp.transports.lanes import Lanes, tls_for
+
+CONNECT_SECONDS = 10.0
+WRITE_SECONDS = 30.0  # without a byte of the request taken
+RECEIPT_SECONDS = 30.0  # for the answer to what needs none
+REDIRECTIONS = 5
+OURS = {"user-agent": f"mcp-chat/{__version__}", "accept-encoding": "gzip, deflate"}
+
+
+class Answer:
+    """What came back, its body unread."""
+
+    def __init__(self, head: Head, meaning: Meaning, response: httpx2.Response) -> None:
+        self.head, self.meaning = head, meaning
+        self._body = response.aiter_bytes()
+        self._begun: bytes | None = None
+
+    async def sniffed(self) -> Meaning:
+        """What it means, where the headers do not say. Raises ConnectionLost."""
+        if isinstance(self.meaning, Unnamed):
+            self._begun = await anext(aiter(self.chunks()), b"")
+            self.meaning = sniff(self._begun)
+        return self.meaning
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """Raises ConnectionLost where it breaks off."""
+        if self._begun is not None:
+            yield self._begun
+        try:
+            async for chunk in self._body:
+                yield chunk
+        except httpx2.HTTPError as error:
+            raise lost(self.head.url, error) from error
+
+    async def read(self, limit: int) -> bytes:
+        """The whole body, or as much of it as shows that it is longer than `limit`."""
+        pieces, size = [], 0
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                pieces.append(chunk)
+                size += len(chunk)
+                if size > limit:
+                    break
+        return b"".join(pieces)
+
+
+class HttpCaller:
+    def __init__(self, client: httpx2.AsyncClient, url: str, headers: Mapping[str, str]) -> None:
+        self._client = client
+        self._headers = {name.lower(): value for name, value in {**OURS, **headers}.items()}
+        self.url = url
+
+    @asynccontextmanager
+    async def call(
+        self, method: str, headers: Mapping[str, str], content: bytes | None = None, url: str | None = None
+    ) -> AsyncIterator[Answer]:
+        """One request. Where it is redirected on the same server, later ones go there at once.
+
+        Raises:
+            Refused: it is redirected elsewhere.
+            ConnectionLost: it did not get there, or nothing came back.
+        """
+        for _ in range(REDIRECTIONS):
+            response = await self._send(method, headers, content, url or self.url)
+            try:
+                head = Head(str(response.url), response.status_code, response.headers)
+                meaning = read_head(head)
+                if not isinstance(meaning, Moved):
+                    yield Answer(head, meaning, response)
+                    return
+                if url is None:
+                    self.url = meaning.url
+                else:
+                    url = meaning.url
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await response.aclose()
+        raise Refused(f"{named(self.url)} sends us from one address to the next without an end.", 308)
+
+    async def _send(self, method: str, headers: Mapping[str, str], content: bytes | None, url: str) -> httpx2.Response:
+        try:
+            request = httpx2.Request(method, url, headers={**self._headers, **headers}, content=content)
+            if self._client.cookies:  # a balancer's, that keeps a session on its machine
+                self._client.cookies.set_cookie_header(request)
+            return await self._client.send(request, stream=True)
+        except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+            raise lost(url, error) from error
+
+
+@asynccontextmanager
+async def http_caller(
+    url: str, headers: Mapping[str, str], auth: httpx2.Auth | None, transport: httpx2.AsyncBaseTransport | None
+) -> AsyncIterator[HttpCaller]:
+    """Raises ConnectionLost if the URL is none."""
+    try:
+        address = httpx2.URL(url)
+    except httpx2.InvalidURL as error:
+        raise lost(url, error) from error
+    if address.scheme not in ("http", "https") or not address.host:
+        raise lost(url, httpx2.UnsupportedProtocol(""))
+    timeout = httpx2.Timeout(connect=CONNECT_SECONDS, read=None, write=WRITE_SECONDS, pool=None)
+    if transport is None and not _has_proxy(address):
+        transport = Lanes(tls_for(address))
+    async with httpx2.AsyncClient(auth=auth, timeout=timeout, transport=transport) as client:
+        yield HttpCaller(client, url, headers)
+
+
+def _has_proxy(url: httpx2.URL) -> bool:
+    """Whether the environment wants a proxy for this URL, which is then left to httpx2 altogether."""
+    proxies = getproxies()
+    return bool(proxies.get(url.scheme) or proxies.get("all")) and not proxy_bypass(url.host)

@@ -1,0 +1,199 @@
+"""Streamable HTTP, the client's end: a POST for each message, and streams of events that bring what it led to.
+
+Both eras of the protocol use it. In the handshake era there is a session, a stream of its own for what belongs to no
+request, and a way back to a stream that broke off. In the stateless era a request is its stream: closing the one
+withdraws the other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio.abc import ObjectStream, TaskGroup
+
+from agent.mcp.background import background
+from agent.mcp.envelope import SALVAGED, Channel, Closed, ConnectionLost, Envelope, Inbound
+from agent.mcp.exchange import Known, Refused, Rejected, Sse, named, post_headers
+from agent.mcp.jsonrpc import Message, Notification, Request, RequestId, as_request_id, encode
+from agent.mcp.peer import CANCELLED
+from agent.mcp.sse import EVENT_LIMIT
+from agent.mcp.transports.http_exchange import Exchange, Line, listen
+from agent.mcp.transports.sse_client import SseChannel
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from agent.mcp.transports.http_caller import HttpCaller
+
+logger = logging.getLogger(__name__)
+
+WAITING = 64  # messages read ahead of the session
+RECEIPT_SECONDS = 30.0  # for the server to take what needs no answer
+FAREWELL_SECONDS = 1.0  # for the server to end a session
+OLD_TRANSPORT = (400, 404, 405, 406, 415, 501)  # a server's answers to a POST where HTTP+SSE expects a GET
+
+
+def http(
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    auth: httpx2.Auth | None = None,
+    limit: int = EVENT_LIMIT,
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> HttpTransport:
+    """A transport to the server at a URL, which is used as it is, query and trailing slash included.
+
+    It speaks Streamable HTTP and, where the server turns out not to, the HTTP+SSE that came before. `headers` go with
+    every request, and to this server alone: no redirection leads them elsewhere. `auth` signs each request. `limit` is
+    the longest message read, in bytes. `transport` takes the place of the network.
+
+    Raises, on entering it:
+        ConnectionLost: the URL is none. Whether a server is there shows when it is first asked.
+    """
+    return HttpTransport(url, headers or {}, auth, limit, transport)
+
+
+class HttpTransport:
+    """Made by `http`. Each time it is entered it connects anew."""
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        auth: httpx2.Auth | None,
+        limit: int,
+        transport: httpx2.AsyncBaseTransport | None,
+    ) -> None:
+        self.url = url
+        self._headers, self._auth, self._limit, self._transport = headers, auth, limit, transport
+
+    async def __aenter__(self) -> Channel:
+        self._running = self._run()
+        return await self._running.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._running.__aexit__(kind, error, traceback)
+
+    @asynccontextmanager
+    async def _run(self) -> AsyncIterator[Channel]:
+        from agent.mcp.transports.http_caller import http_caller
+
+        opening = http_caller(self.url, self._headers, self._auth, self._transport)
+        async with opening as caller, background() as tasks:
+            channel = HttpChannel(caller, tasks, self._limit)
+            try:
+                yield channel
+            finally:
+                await channel.aclose()
+
+
+class HttpChannel(ObjectStream[Any]):
+    def __init__(self, caller: HttpCaller, tasks: TaskGroup, limit: int) -> None:
+        self._inbox, self._arrived = anyio.create_memory_object_stream[Inbound | ConnectionLost](WAITING)
+        self._line = Line(caller, limit, self._inbox.send, Known())
+        self._tasks = tasks
+        self._open: dict[RequestId, Exchange] = {}
+        self._listening = anyio.CancelScope()
+        self._old: SseChannel | None = None
+
+    async def receive(self) -> Inbound:
+        item = await self._arrived.receive()
+        if isinstance(item, ConnectionLost):
+            raise item
+        return item
+
+    async def send(self, item: Envelope) -> None:
+        """Requests wait in tasks of their own; everything else is with the server when this returns."""
+        for message in item.messages:
+            if self._old:
+                await self._old.post(message)
+            elif isinstance(message, Request):
+                self._ask(message, item.context)
+            elif isinstance(message, Notification) and message.method == CANCELLED:
+                await self._withdraw(message)
+            else:
+                await self._tell(message)
+
+    async def send_eof(self) -> None:
+        """Every request ends by itself."""
+
+    async def aclose(self) -> None:
+        """End the session, if the server has a moment for that."""
+        known, self._line.known = self._line.known, Known()
+        if known.session:
+            with anyio.move_on_after(FAREWELL_SECONDS, shield=True), suppress(ConnectionLost):
+                async with self._line.caller.call("DELETE", known.headers()):
+                    pass
+        self._inbox.close()
+
+    def _ask(self, request: Request, context: Mapping[str, Any]) -> None:
+        if request.method == "initialize":
+            self._line.known = Known()
+        exchange = self._open[request.id] = Exchange(self._line, request, context)
+        self._tasks.start_soon(self._run, exchange)
+
+    async def _run(self, exchange: Exchange) -> None:
+        request = exchange.request
+        with exchange.scope:
+            try:
+                await exchange.run()
+            except ConnectionLost as error:
+                if not (request.method == "initialize" and await self._fall_back(error, request)):
+                    await self._inbox.send(Closed(request.id, error))
+        del self._open[request.id]
+
+    async def _fall_back(self, error: ConnectionLost, request: Request) -> bool:
+        """To the older transport, if what is at the URL answers like one (section "Backwards Compatibility")."""
+        if not isinstance(error, Refused) or error.status not in OLD_TRANSPORT:
+            return False
+        old = SseChannel(self._line.caller, self._line.limit, self._inbox.send)
+        try:
+            await self._tasks.start(old.run)
+        except ConnectionLost:
+            return False
+        self._old = old
+        await old.post(request)
+        return True
+
+    async def _tell(self, message: Message) -> None:
+        """Nobody waits for an answer to it, so what goes wrong here shows at the next request."""
+        caller, headers = self._line.caller, post_headers(message, self._line.known, {})
+        try:
+            with anyio.move_on_after(RECEIPT_SECONDS):
+                async with caller.call("POST", headers, encode(message)) as answer:
+                    if isinstance(answer.meaning, Rejected):
+                        logger.debug("%s did not take a %s", named(answer.head.url), type(message).__name__)
+                    if not isinstance(answer.meaning, Sse):
+                        await answer.read(SALVAGED)  # the connection can serve again only when its answer is read
+        except ConnectionLost as error:
+            logger.debug("a %s could not be sent: %s", type(message).__name__, error)
+        if isinstance(message, Notification) and message.method == "notifications/initialized":
+            self._listen()
+
+    async def _withdraw(self, cancelled: Notification) -> None:
+        id = as_request_id((cancelled.params or {}).get("requestId"))
+        exchange = None if id is None else self._open.get(id)
+        try:
+            if not (exchange and exchange.is_stateless):
+                await self._tell(cancelled)
+        finally:
+            if exchange:
+                exchange.scope.cancel()
+
+    def _listen(self) -> None:
+        """Again after each handshake, and for that session alone."""
+        self._listening.cancel()
+        self._listening = scope = anyio.CancelScope()
+
+        async def run() -> None:
+            with scope:
+                await listen(self._line)
+
+        self._tasks.start_soon(run)

@@ -1,0 +1,159 @@
+"""One request over Streamable HTTP and all that comes of it, its stream taken up again where that breaks off."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from agent.mcp.envelope import Closed, ConnectionLost, Envelope, Garbled, Inbound
+from agent.mcp.exchange import (
+    SESSION_HEADER,
+    Accepted,
+    Known,
+    Refused,
+    Rejected,
+    Sse,
+    get_headers,
+    named,
+    post_headers,
+    read_document,
+    read_rejection,
+    unexpected,
+)
+from agent.mcp.jsonrpc import INVALID_REQUEST, Request, encode
+from agent.mcp.routing import revision_of
+from agent.mcp.transports.http_streams import Incoming
+
+if TYPE_CHECKING:
+    from agent.mcp.transports.http_caller import Answer, HttpCaller
+
+Deliver = Callable[[Inbound], Awaitable[None]]
+
+ATTEMPTS = 5  # in a row, and in vain, to take up a stream again
+REJECTION_SECONDS = 5.0  # for the body of an error
+TAIL_SECONDS = 1.0  # for a stream to end after its answer, so that its connection can serve again
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """What every exchange with one server shares. `known` is what the last handshake left."""
+
+    caller: HttpCaller
+    limit: int
+    deliver: Deliver
+    known: Known
+
+
+class Exchange:
+    """A request on its way; `scope` withdraws it, which closes its stream."""
+
+    def __init__(self, line: Line, request: Request, context: Mapping[str, Any]) -> None:
+        self._line, self.request = line, request
+        self.is_stateless = revision_of(request) is not None
+        self.scope = anyio.CancelScope()
+        self._begins = request.method == "initialize"
+        self._headers = post_headers(request, line.known, context)
+        self._incoming = Incoming(request.id, line.limit)
+
+    async def run(self) -> None:
+        """Deliver what comes of it.
+
+        Raises:
+            ConnectionLost: no answer came, and none will.
+        """
+        line, incoming = self._line, self._incoming
+        try:
+            async with line.caller.call("POST", self._headers, encode(self.request)) as answer:
+                await self._take(answer)
+        except ConnectionLost:
+            if not self._can_resume:
+                raise
+        if incoming.answered:
+            return
+        if not self._can_resume:
+            raise ConnectionLost(f"{named(line.caller.url)} closed the stream before it answered.")
+        await anyio.sleep(incoming.delay)
+        await _follow(line, incoming, self._deliver)
+
+    @property
+    def _can_resume(self) -> bool:
+        """The stateless era has no way back to a stream."""
+        return self._incoming.last_id is not None and not self.is_stateless
+
+    async def _take(self, answer: Answer) -> None:
+        if self._begins:
+            self._line.known.session = answer.head.headers.get(SESSION_HEADER)
+        match await answer.sniffed():
+            case Sse():
+                await _read(answer, self._incoming, self._deliver)
+            case Accepted():
+                raise unexpected(answer.head, b"")
+            case Rejected():
+                await self._reject(answer)
+            case _:
+                for item in await self._read_document(answer):
+                    await self._deliver(item)
+                self._incoming.answered = True
+
+    async def _reject(self, answer: Answer) -> None:
+        body = b""
+        with anyio.move_on_after(REJECTION_SECONDS):
+            body = await answer.read(self._line.limit)
+        reason = read_rejection(answer.head, body, in_session=SESSION_HEADER in self._headers)
+        if isinstance(reason, Refused):
+            raise reason
+        id = self.request.id
+        await self._deliver(Envelope((replace(reason, id=id),), about=id))
+        self._incoming.answered = True
+
+    async def _read_document(self, answer: Answer) -> list[Envelope | Garbled | Closed]:
+        body, limit, id = await answer.read(self._line.limit), self._line.limit, self.request.id
+        if len(body) > limit:
+            return [Garbled(INVALID_REQUEST, f"it is longer than {limit} bytes", "", id, "answer", lost=True)]
+        return read_document(answer.head, body, id)
+
+    async def _deliver(self, item: Inbound) -> None:
+        if self._begins:
+            self._line.known.learn(item)
+        await self._line.deliver(item)
+
+
+async def listen(line: Line) -> None:
+    """Receive what belongs to no request, if the server has a stream for that (section "Listening for Messages")."""
+    with suppress(Refused):
+        await _follow(line, Incoming(None, line.limit), line.deliver)
+
+
+async def _follow(line: Line, incoming: Incoming, deliver: Deliver) -> None:
+    """Connect to a stream, again and again, until it has given the answer that is due."""
+    while True:
+        try:
+            async with line.caller.call("GET", get_headers(line.known, incoming.last_id)) as answer:
+                if not isinstance(answer.meaning, Sse):
+                    raise unexpected(answer.head, b"")
+                await _read(answer, incoming, deliver)
+            incoming.disconnected(failed=False)
+        except Refused:
+            raise
+        except ConnectionLost:
+            if incoming.disconnected(failed=True) >= ATTEMPTS and incoming.about is not None:
+                raise
+        if incoming.answered:
+            return
+        await anyio.sleep(incoming.delay)
+
+
+async def _read(answer: Answer, incoming: Incoming, deliver: Deliver) -> None:
+    """Deliver what a stream brings, until it ends."""
+    incoming.connected()
+    with anyio.CancelScope() as tail:
+        async with aclosing(answer.chunks()) as chunks:
+            async for chunk in chunks:
+                for item in incoming.feed(chunk):
+                    await deliver(item)
+                if incoming.answered:
+                    tail.deadline = min(tail.deadline, anyio.current_time() + TAIL_SECONDS)

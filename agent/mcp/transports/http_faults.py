@@ -1,0 +1,61 @@
+"""What can go wrong between us and an HTTP server, each as one sentence that says what to do."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+
+import httpx2
+
+from agent.mcp.envelope import ConnectionLost
+from agent.mcp.exchange import named, origin
+
+
+def lost(url: str, error: Exception) -> ConnectionLost:
+    """The sentence for an exception of httpx2's, raised on the way to `url` or back."""
+    server, host = named(url), origin(url)
+    causes = list(_causes(error))
+    for cause in causes:
+        match cause:
+            case ssl.SSLCertVerificationError():
+                return ConnectionLost(f"{server} has a certificate that is not trusted: {cause.verify_message}.")
+            case ssl.SSLError():
+                return ConnectionLost(f"{server} does not speak TLS as expected ({cause.reason}); check the scheme.")
+            case socket.gaierror():
+                return ConnectionLost(f"{server} cannot be found: the name in {host} has no address; check the URL.")
+            case ConnectionRefusedError():
+                return ConnectionLost(f"{server} refused the connection; is it running?")
+    return ConnectionLost(f"{server} {_in_words(error)}.")
+
+
+def _in_words(error: Exception) -> str:
+    match error:
+        case httpx2.ConnectTimeout():
+            return "did not take the connection in time; check the URL and the network"
+        case httpx2.TimeoutException():
+            return "did not answer in time"
+        case httpx2.ConnectError():
+            return "cannot be reached; check the URL and the network"
+        case httpx2.ProxyError():
+            return f"cannot be reached through the proxy ({error})"
+        case httpx2.LocalProtocolError() | UnicodeError():
+            return f"cannot be asked: a header or the URL holds what HTTP does not allow ({error})"
+        case httpx2.UnsupportedProtocol() | httpx2.InvalidURL():
+            return "has no URL that begins with http:// or https://"
+    return "closed the connection in the middle of an answer"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and all that led to it, through groups too."""
+    seen = 0
+    waiting = [error]
+    while waiting and seen < 50:
+        error = waiting.pop()
+        if error is None:
+            continue
+        seen += 1
+        yield error
+        waiting += [error.__cause__, error.__context__]
+        if isinstance(error, BaseExceptionGroup):
+            waiting += error.exceptions

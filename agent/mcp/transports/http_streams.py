@@ -1,0 +1,83 @@
+"""The messages on one stream of events, through all the connections that carry it, with no I/O."""
+
+from __future__ import annotations
+
+import logging
+
+from agent.mcp.envelope import Envelope, Garbled, garbled
+from agent.mcp.exchange import answers, attributed
+from agent.mcp.framing import read_line
+from agent.mcp.jsonrpc import INVALID_REQUEST, RequestId
+from agent.mcp.sse import Event, EventReader, Overlong
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 1.0  # before connecting again, where the server does not say
+LONGEST_RETRY_SECONDS = 30.0  # after many failures
+
+
+class Incoming:
+    """`about` is the request whose stream it is; None for the stream of what belongs to no request.
+
+    `answered` says that the answer to it has come, `last_id` where to resume. `endpoint` is where the server of the
+    older transport wants messages posted.
+    """
+
+    def __init__(self, about: RequestId | None, limit: int) -> None:
+        self.about, self.answered = about, False
+        self.endpoint: str | None = None
+        self._reader, self._limit = EventReader(limit), limit
+        self._repeated: str | None = None
+        self._came = False
+        self._failures = 0
+
+    @property
+    def last_id(self) -> str | None:
+        return self._reader.last_id
+
+    def connected(self) -> None:
+        """The other side may repeat the last event: it cannot know whether that came through."""
+        self._reader.reconnected()
+        self._repeated = self.last_id
+        self._came = False
+
+    def disconnected(self, *, failed: bool) -> int:
+        """How many times in a row that was in vain. A server that told us when to come back may have nothing yet."""
+        in_vain = not self._came and (failed or self._reader.retry is None)
+        self._failures = self._failures + 1 if in_vain else 0
+        return self._failures
+
+    @property
+    def delay(self) -> float:
+        """Seconds to wait before the next connection: exactly what the server asked for, longer if it fails."""
+        asked = RETRY_SECONDS if self._reader.retry is None else self._reader.retry / 1_000
+        if self._failures <= 1:
+            return asked
+        return max(asked, min(RETRY_SECONDS * 2.0 ** min(self._failures - 1, 10), LONGEST_RETRY_SECONDS))
+
+    def feed(self, chunk: bytes) -> list[Envelope | Garbled]:
+        items = [item for event in self._reader.feed(chunk) for item in self._read(event)]
+        if self.about is not None and not self.answered:
+            self.answered = any(answers(item, self.about) for item in items)
+        return items
+
+    def _read(self, event: Event | Overlong) -> list[Envelope | Garbled]:
+        self._came = True
+        if isinstance(event, Event) and event.kind == "endpoint":
+            self.endpoint = event.data.decode("utf-8", "replace")
+        if isinstance(event, Overlong):
+            reason = f"it is longer than {self._limit} bytes"
+            found: list[Envelope | Garbled] = [garbled(INVALID_REQUEST, reason, event.head, event.tail, lost=True)]
+        elif event.kind != "message" or (event.id is not None and event.id == self._repeated):
+            return []
+        else:
+            found = read_line(event.data)
+        return [attributed(item, self.about) for item in found if not _is_noise(item)]
+
+
+def _is_noise(item: Envelope | Garbled) -> bool:
+    """Some servers send signs of life as events. They are no messages, and nobody waits for them."""
+    if isinstance(item, Envelope) or item.kind != "unknown" or item.lost:
+        return False
+    logger.debug("an event that is no message: %s", item.excerpt)
+    return True

@@ -1,0 +1,141 @@
+"""HTTP+SSE, the transport of 2024-11-05, the client's end: one stream to hear on, and another address to speak to."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+import anyio
+from anyio.abc import ObjectStream, TaskStatus
+
+from agent.mcp.background import background
+from agent.mcp.envelope import SALVAGED, Channel, Closed, ConnectionLost, Envelope, Inbound
+from agent.mcp.exchange import EVENT_TYPE, JSON_TYPE, Refused, Rejected, Sse, named, origin, read_rejection, unexpected
+from agent.mcp.jsonrpc import Message, Request, encode
+from agent.mcp.sse import EVENT_LIMIT
+from agent.mcp.transports.http_streams import Incoming
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from agent.mcp.transports.http_caller import HttpCaller
+
+Deliver = Callable[[Inbound | ConnectionLost], Awaitable[None]]
+Receive = Callable[[], Awaitable[Inbound | ConnectionLost]]
+
+logger = logging.getLogger(__name__)
+
+WAITING = 64  # messages read ahead of the session
+ENDPOINT_SECONDS = 10.0  # for the server to say where to post
+RECEIPT_SECONDS = 30.0  # for the server to take a message
+
+
+@asynccontextmanager
+async def sse(
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    auth: httpx2.Auth | None = None,
+    limit: int = EVENT_LIMIT,
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> AsyncIterator[Channel]:
+    """A transport to a server of 2024-11-05 at the URL of its stream; `http` finds out by itself that it is one.
+
+    Raises, on entering it:
+        ConnectionLost: there is no such server.
+    """
+    from agent.mcp.transports.http_caller import http_caller
+
+    inbox, arrived = anyio.create_memory_object_stream[Inbound | ConnectionLost](WAITING)
+    async with http_caller(url, headers or {}, auth, transport) as caller, background() as tasks:
+        channel = SseChannel(caller, limit, inbox.send, arrived.receive)
+        await tasks.start(channel.run)
+        yield channel
+
+
+class SseChannel(ObjectStream[Any]):
+    """`run` reads the stream and hands on what comes, at last why it ended; `receive` gives what was handed on."""
+
+    def __init__(self, caller: HttpCaller, limit: int, deliver: Deliver, receive: Receive | None = None) -> None:
+        self._caller, self._deliver, self._receive = caller, deliver, receive
+        self._incoming = Incoming(None, limit)
+        self._endpoint: str | None = None
+
+    async def receive(self) -> Inbound:
+        assert self._receive, "whoever delivers elsewhere receives there"
+        item = await self._receive()
+        if isinstance(item, ConnectionLost):
+            raise item
+        return item
+
+    async def send(self, item: Envelope) -> None:
+        for message in item.messages:
+            await self.post(message)
+
+    async def send_eof(self) -> None:
+        """The stream is the server's to end."""
+
+    async def aclose(self) -> None:
+        """The block of the transport closes the connection."""
+
+    async def post(self, message: Message) -> None:
+        """The server takes the message; its answer, if one is due, comes on the stream."""
+        try:
+            with anyio.move_on_after(RECEIPT_SECONDS) as patience:
+                await self._post(message)
+            if patience.cancelled_caught:
+                raise ConnectionLost(f"{named(self._caller.url)} did not take a message in time.")
+        except ConnectionLost as error:
+            logger.debug("a %s could not be sent: %s", type(message).__name__, error)
+            if isinstance(message, Request):
+                await self._deliver(Closed(message.id, error))
+
+    async def _post(self, message: Message) -> None:
+        headers = {"content-type": JSON_TYPE, "accept": f"{JSON_TYPE}, {EVENT_TYPE}"}
+        async with self._caller.call("POST", headers, encode(message), self._endpoint) as answer:
+            body = await answer.read(SALVAGED)
+            if isinstance(answer.meaning, Rejected):
+                reason = read_rejection(answer.head, body, in_session=False)
+                raise reason if isinstance(reason, Refused) else unexpected(answer.head, body)
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Read the stream to its end; started as soon as the server has said where to post.
+
+        Raises:
+            ConnectionLost: it did not say that.
+        """
+        try:
+            await self._read(task_status)
+            raise ConnectionLost(f"{named(self._caller.url)} closed its stream.")
+        except ConnectionLost as error:
+            if self._endpoint is None:
+                raise
+            await self._deliver(error)
+
+    async def _read(self, task_status: TaskStatus[None]) -> None:
+        with anyio.move_on_after(ENDPOINT_SECONDS) as patience:
+            async with self._caller.call("GET", {"accept": EVENT_TYPE}) as answer:
+                if not isinstance(answer.meaning, Sse):
+                    raise unexpected(answer.head, b"")
+                async with aclosing(answer.chunks()) as chunks:
+                    async for chunk in chunks:
+                        items = self._incoming.feed(chunk)
+                        if self._endpoint is None and self._incoming.endpoint is not None:
+                            self._endpoint = self._resolve(self._incoming.endpoint)
+                            patience.deadline = math.inf
+                            task_status.started()
+                        for item in items:
+                            await self._deliver(item)
+        if self._endpoint is None:
+            raise ConnectionLost(f"{named(self._caller.url)} did not say where to post messages.")
+
+    def _resolve(self, endpoint: str) -> str:
+        """Messages may hold secrets, so they go to no other server than the one that was asked."""
+        url = urljoin(self._caller.url, endpoint)
+        if origin(url) != origin(self._caller.url):
+            raise ConnectionLost(f"{named(self._caller.url)} wants messages posted to another server, {origin(url)}.")
+        return url
