@@ -36,9 +36,13 @@ def a_garden() -> Server:
         server.remove_resource("bed://roses")
 
     @server.tool
-    def water() -> None:
+    async def water() -> None:
         for uri in ("bed://roses", "bed://roses/one", "bed://rosesandmore", "bed://roses"):
             server.notify_resource_updated(uri)
+
+    @server.tool
+    def water_from_a_thread() -> None:
+        server.notify_resource_updated("bed://roses")
 
     return server
 
@@ -59,7 +63,12 @@ async def test_what_is_registered_or_removed_later_is_announced_once_for_each_li
             ("notifications/prompts/list_changed", None),
             ("notifications/resources/list_changed", None),
         ]
-        assert [tool["name"] for tool in (await client.ask("tools/list"))["tools"]] == ["sow", "water", "reap"]
+        assert [tool["name"] for tool in (await client.ask("tools/list"))["tools"]] == [
+            "sow",
+            "water",
+            "water_from_a_thread",
+            "reap",
+        ]
         assert (await client.refusal("resources/read", {"uri": "bed://roses"})).code == -32002
 
 
@@ -94,6 +103,13 @@ async def test_a_subscriber_hears_of_its_resource_and_what_is_below_it() -> None
         client.heard.clear()
         await client.call("water")
         assert await changes(client, 0) == []
+
+
+async def test_a_change_may_come_from_a_thread() -> None:
+    async with raw_client(a_garden()) as client:
+        await client.ask("resources/subscribe", {"uri": "bed://roses"})
+        await client.call("water_from_a_thread")
+        assert await changes(client, 1) == [("notifications/resources/updated", {"uri": "bed://roses"})]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,10 @@ async def test_the_exchange_of_a_classic_host() -> None:
         assert len((await client.ask("tools/list"))["tools"]) == 2
         assert text_of(await client.call("add", a=3, b=5)) == "8"
         assert (await client.refusal("summarize", None)).code == -32601
+
+
+async def test_shutdown_is_answered_and_exit_ends_the_connection() -> None:
+    async with raw_client(a_server(), None) as client:
         assert await client.ask("shutdown") == {}
         await client.tell("exit")
         with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
