@@ -220,7 +220,7 @@ def _is_session_loss(head: Head, failure: Failure | None) -> bool:
 
 def _redirected(head: Head) -> str:
     """The same request may go elsewhere on the same server. Nobody else gets to see it, or what it was signed with."""
-    here, there = head.url, urljoin(head.url, head.headers.get("location", ""))
+    here, there = head.url, joined(head.url, head.headers.get("location", ""))
     if head.status in (307, 308) and origin(here) == origin(there) and there != here:
         return there
     hint = there
@@ -232,7 +232,15 @@ def _redirected(head: Head) -> str:
     raise Refused(sentence, head.status)
 
 
-# Names for people.
+# URLs, and names for people.
+
+
+def joined(url: str, reference: str) -> str:
+    """Where a reference found at `url` leads; back to it if the reference is broken."""
+    try:
+        return urljoin(url, reference)
+    except ValueError:
+        return url
 
 
 def origin(url: str) -> str:

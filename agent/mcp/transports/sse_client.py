@@ -7,14 +7,24 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 import anyio
 from anyio.abc import ObjectStream, TaskStatus
 
 from agent.mcp.background import background
 from agent.mcp.envelope import SALVAGED, Channel, Closed, ConnectionLost, Envelope, Inbound
-from agent.mcp.exchange import EVENT_TYPE, JSON_TYPE, Refused, Rejected, Sse, named, origin, read_rejection, unexpected
+from agent.mcp.exchange import (
+    EVENT_TYPE,
+    JSON_TYPE,
+    Refused,
+    Rejected,
+    Sse,
+    joined,
+    named,
+    origin,
+    read_rejection,
+    unexpected,
+)
 from agent.mcp.jsonrpc import Message, Request, encode
 from agent.mcp.sse import EVENT_LIMIT
 from agent.mcp.transports.http_streams import Incoming
@@ -135,7 +145,7 @@ class SseChannel(ObjectStream[Any]):
 
     def _resolve(self, endpoint: str) -> str:
         """Messages may hold secrets, so they go to no other server than the one that was asked."""
-        url = urljoin(self._caller.url, endpoint)
+        url = joined(self._caller.url, endpoint)
         if origin(url) != origin(self._caller.url):
             raise ConnectionLost(f"{named(self._caller.url)} wants messages posted to another server, {origin(url)}.")
         return url
