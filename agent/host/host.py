@@ -79,6 +79,10 @@ class Host:
         """PROVIDER/MODEL, as the user writes it."""
         return self.agent.provider.name
 
+    @property
+    def connections(self) -> Mapping[str, Connection]:
+        return self._servers.connections
+
     async def set_model(self, label: str) -> None:
         """Use another model from the next turn on: PROVIDER/MODEL, or an alias.
 

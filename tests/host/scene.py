@@ -19,7 +19,8 @@ from agent.host.model_choice import provider_configs
 from agent.mcp import Server, memory
 from agent.mcp.envelope import Transport
 
-Person = Callable[[Question], Answer]
+Person = Callable[[Question], Answer | None]
+"""None leaves the question open, in `Scene.open`."""
 
 
 def configure(
@@ -37,6 +38,13 @@ class Scene:
 
     host: Host
     seen: list[Event] = field(default_factory=list)
+    open: list[Pending] = field(default_factory=list)
+    _moved: anyio.Event = field(default_factory=anyio.Event)
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Wait until something is so that what the reader sees brings about."""
+        while not holds():
+            await self._moved.wait()
 
     def events(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.seen if isinstance(event, kind)]
@@ -45,8 +53,12 @@ class Scene:
         async for item in self.host.outbox.items:
             if not isinstance(item, Pending):
                 self.seen.append(item)
-            elif person is not None:
-                item.reply(person(item.question))
+            elif person is not None and (answer := person(item.question)):
+                item.reply(answer)
+            else:
+                self.open.append(item)
+            moved, self._moved = self._moved, anyio.Event()
+            moved.set()
 
 
 @asynccontextmanager
