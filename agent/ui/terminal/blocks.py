@@ -15,6 +15,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _INDENTED_FENCE = re.compile(r"\s+(`{3,}|~{3,})([^`]*)$")
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 _ITEM = re.compile(r"\s*([-*+]|\d{1,9}[.)])(\s|$)")
+_MAYBE_ITEM = re.compile(r"[\s\d*+-]")
 _FIRST_ITEM = re.compile(r" {0,3}([-*+]|1[.)])\s")
 _RULER = re.compile(r" {0,3}([-*_=])(\s*\1){2,}\s*$")
 _TABLE_RULER = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
@@ -40,8 +41,11 @@ class Blocks:
         for line in lines:
             self._partial.append(line)
             self._end_line()
-        self._partial.append(rest)
-        self._partial_size += len(rest)
+        if rest:
+            if not self._partial:
+                self._begin_line(rest)
+            self._partial.append(rest)
+            self._partial_size += len(rest)
         if self._partial_size > LIMIT:
             self._end_line()
         return self._take()
@@ -55,6 +59,11 @@ class Blocks:
     def _take(self) -> list[str]:
         finished, self._finished = self._finished, []
         return finished
+
+    def _begin_line(self, start: str) -> None:
+        """After a blank line, the first letter of a line may tell that a list is over."""
+        if self._in_list() and not self._fence and not self._lines[-1].strip() and not _MAYBE_ITEM.match(start):
+            self._close()
 
     def _end_line(self) -> None:
         line = "".join(self._partial)

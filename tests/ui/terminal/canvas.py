@@ -61,7 +61,7 @@ class Canvas:
         try:
             await self.until(lambda: self.rows == list(rows))
         except TimeoutError:
-            assert self.rows == list(rows)
+            raise AssertionError("\n".join(["the screen says:", *self.rows, "but should:", *rows])) from None
 
     async def reads(self, text: str) -> None:
         await self.until(lambda: text in "\n".join(self.rows))
