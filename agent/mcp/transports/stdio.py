@@ -113,10 +113,7 @@ class _Pipes(ObjectStream[Any]):
 
     async def send(self, item: Envelope) -> None:
         """The line is handed over whole before the first wait, so cancelling never leaves half of one."""
-        try:
-            await self._child.stdin.send(to_line(item))
-        except OSError as error:
-            raise anyio.BrokenResourceError from error
+        await self._child.stdin.send(to_line(item))
 
     async def receive(self) -> Envelope | Garbled:
         while not self._read:
