@@ -21,11 +21,11 @@ _ADAPTERS = {
     "chat": ("agent.providers.openai_chat", "OpenAIChat"),
     "messages": ("agent.providers.anthropic", "AnthropicMessages"),
 }
-# What each SDK leaves to be imported until the first request.
+# Each SDK, and what it leaves to be imported until the first request.
 _MODULES = {
-    "responses": ("openai", "openai.resources.responses"),
-    "chat": ("openai", "openai.resources.chat"),
-    "messages": ("anthropic", "anthropic.resources.messages"),
+    "responses": ("openai", "openai.resources.responses.responses", "httpcore2"),
+    "chat": ("openai", "openai.resources.chat.completions.completions", "httpcore2"),
+    "messages": ("anthropic", "anthropic.resources.messages", "httpcore2"),
 }
 
 
@@ -48,7 +48,12 @@ class ProviderConfig:
 
     @property
     def host(self) -> str:
-        return urlsplit(self.url).hostname or ""
+        """Empty if the address is none."""
+        try:
+            address = urlsplit(self.url)
+        except ValueError:
+            return ""
+        return address.hostname or "" if address.scheme in ("http", "https") else ""
 
     @property
     def is_official(self) -> bool:
@@ -63,11 +68,15 @@ def open_provider(config: ProviderConfig, model: str) -> Provider:
     """The adapter for one model. Cheap: its SDK is imported by the first request, or by `warm_up` before.
 
     Raises:
-        ProviderError: with kind "missing" when the provider needs an API key and has none.
+        ProviderError: with kind "missing" when the provider needs an API key and has none, "not_found" when its
+            `base_url` leads nowhere.
     """
     if config.kind == "mock":
         mock: Provider = import_module("agent.providers.mock").MockProvider(model, config.script)
         return mock
+    if not config.host:
+        text = f"The base_url {config.url!r} of {config.name} is no address: write http://HOST or https://HOST."
+        raise ProviderError("not_found", text)
     if config.is_official and not config.api_key:
         raise _missing_key(config)
     module, name = _ADAPTERS[_api_of(config)]

@@ -107,16 +107,18 @@ class _Fitter:
         return self._fit_all(listed, depth, within)
 
     def _resolve(self, schema: Schema, within: tuple[str, ...]) -> tuple[Schema, tuple[str, ...]]:
+        followed: set[str] = set()
         while isinstance(ref := schema.get("$ref"), str):
             beside = {key: value for key, value in schema.items() if key != "$ref"}
             target = self._find(ref)
-            if target is None:
+            if target is None or ref in followed:  # it leads nowhere
                 return beside, within
             if ref in within or self._inlined >= _MAX_INLINED:
                 return self._refer(ref, beside), within
+            followed.add(ref)
             self._inlined += 1
-            schema, within = {**target, **beside}, (*within, ref)
-        return schema, within
+            schema = {**target, **beside}
+        return schema, (*within, *followed)
 
     def _refer(self, ref: str, beside: Schema) -> Schema:
         if re.fullmatch(r"#/(\$defs|definitions)/[^/]+", ref):
