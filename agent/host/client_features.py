@@ -3,33 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.chat.events import Noticed, QuestionAsked, QuestionSettled
 from agent.chat.outbox import Outbox
 from agent.chat.questions import Answer, FillForm
 from agent.host.config import Config
 from agent.host.policies import configured_answer, form_fault
-from agent.host.sampling import Sampling
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
 from agent.mcp.session import McpError
+
+if TYPE_CHECKING:
+    from agent.chat.provider import Provider
+    from agent.host.sampling import Sampling
 
 AnswerServer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 """Answers one server: (method, params) to a result. Raises McpError to refuse."""
 
 
 class ClientFeatures:
-    """`interactive`: a person reads the outbox, and can be asked."""
+    """`interactive`: a person reads the outbox, and can be asked. `turn` tells turns apart, for `Sampling`."""
 
-    def __init__(self, config: Config, outbox: Outbox, sampling: Sampling, *, interactive: bool) -> None:
-        self._config, self._outbox, self._sampling = config, outbox, sampling
-        self._interactive = interactive
+    def __init__(
+        self,
+        config: Config,
+        outbox: Outbox,
+        provider_for: Callable[[str | None], Provider],
+        turn: Callable[[], object],
+        *,
+        interactive: bool,
+    ) -> None:
+        self._config, self._outbox, self._interactive = config, outbox, interactive
+        self._provider_for, self._turn = provider_for, turn
+
+    @cached_property
+    def _sampling(self) -> Sampling:
+        from agent.host.sampling import Sampling  # not before the servers have been started
+
+        return Sampling(self._config, self._outbox, self._provider_for, self._turn, interactive=self._interactive)
 
     def capabilities(self, server: str) -> dict[str, Any]:
         """What is declared to `server`: only what a person or the configuration can answer."""
         declared: dict[str, Any] = {}
-        if self._sampling.allowed(server):
+        approval = self._config.approval(server)
+        if approval == "allow" or (self._interactive and approval != "deny"):
             declared["sampling"] = {"tools": {}}
         if self._interactive or self._config.form_answer(server) != "ask":
             declared["elicitation"] = {"form": {}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -62,9 +62,14 @@ class Connection:
     """`live` is one life, run as a task; `start` begins one. All else may be called at any time."""
 
     def __init__(
-        self, name: str, table: ServerTable, outbox: Outbox, features: ClientFeatures, start: Start,
+        self,
+        name: str,
+        table: ServerTable,
+        outbox: Outbox,
+        features: ClientFeatures,
+        start: Start,
         open_transport: OpenTransport = start_process,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name, self.table = name, table
         self.state: State = "stopped"
         self.detail = ""
@@ -125,25 +130,28 @@ class Connection:
     @asynccontextmanager
     async def _connect(self) -> AsyncIterator[Client]:
         """A client that has been introduced and whose lists are known."""
-        from agent.mcp.client import Client
+        async with self.lifeline as channel:
+            from agent.mcp.client import Client  # while the server starts, and not before
 
-        async with Client(
-            self.lifeline,
-            answer=self._answer,
-            capabilities=self._features.capabilities(self.name),
-            on_notification=self._hear,
-            on_notice=self._notice,
-        ) as client:
-            self.offers, started = Offers(), anyio.current_time()
-            for kind in FETCH:
-                before = self.offers
-                self.offers = await fetch(client, kind, before, self._notice)
-                if self._latency is None or kind == "tools":
-                    self._latency = anyio.current_time() - started
-            self.client = client
-            self._become("ready", str(self.offers))
-            self.settled.set()
-            yield client
+            async with Client(
+                nullcontext(channel),
+                answer=self._answer,
+                capabilities=self._features.capabilities(self.name),
+                on_notification=self._hear,
+                on_notice=self._notice,
+            ) as client:
+                await self._introduce(client)
+                yield client
+
+    async def _introduce(self, client: Client) -> None:
+        """Learn what it offers. How long one list takes is as good a measure of its latency as any."""
+        offers, started, self._latency = Offers(), anyio.current_time(), None
+        for kind in FETCH:
+            offers = await fetch(client, kind, offers, self._notice)
+            self._latency = self._latency or anyio.current_time() - started
+        self.client, self.offers = client, offers
+        self._become("ready", str(offers))
+        self.settled.set()
 
     async def _watch(self, client: Client) -> None:
         """Keep the lists fresh until the server is gone, or is told to go."""

@@ -13,8 +13,8 @@ from typing import Any
 import mcp_types as types
 from pydantic import BaseModel
 
-from agent.chat.messages import Audio, Content, Image, Text
-from agent.mcp.wire import UnknownContent
+from agent.chat.messages import AssistantMessage, Audio, Content, Image, Text, UserMessage
+from agent.mcp.wire import PromptResult, UnknownContent
 
 EMPTY = "(empty result)"
 FOR_USER_ONLY = "(shown to the user only)"
@@ -71,6 +71,16 @@ def _link(link: types.ResourceLink) -> str:
     details += [f"{link.size} bytes"] if link.size is not None else []
     details += [link.description] if link.description else []
     return f"[resource {link.uri}: {', '.join(details)}]"
+
+
+def messages_of(prompt: PromptResult) -> list[UserMessage | AssistantMessage]:
+    """A server's prompt as a conversation; an assistant's words are text alone."""
+    return [
+        UserMessage((content_of(message.content),))
+        if message.role == "user"
+        else AssistantMessage((Text(text_of([content_of(message.content)])),))
+        for message in prompt.messages
+    ]
 
 
 def text_of(content: Iterable[Content]) -> str:

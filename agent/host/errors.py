@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+from agent.mcp.session import McpError
+
 
 class HostError(Exception):
     """What was asked for is not there, or not to be had."""
@@ -9,3 +13,9 @@ class HostError(Exception):
 
 class ServerUnavailable(HostError):
     """A server cannot be asked, or did not answer in time. The text names it."""
+
+
+def describe_error(error: McpError) -> str:
+    """A server's error as the model and people read it."""
+    data = "" if error.data is None else f" {json.dumps(error.data, ensure_ascii=False)}"
+    return f"The server answered with error {error.code}: {error.message}{data}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.chat.loop import Agent
-from agent.chat.messages import AssistantMessage, Stop, Text, Usage, UserMessage, user
+from agent.chat.messages import AssistantMessage, Stop, Usage, UserMessage, user
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.provider import Provider
 from agent.chat.report import CallRecord, Report
@@ -16,15 +16,11 @@ from agent.host.catalogue import Catalogue, Offered, ToolView
 from agent.host.client_features import ClientFeatures
 from agent.host.config import Config
 from agent.host.connection import Connection, OpenTransport, ServerView, start_process
-from agent.host.content import content_of, text_of
-from agent.host.errors import HostError, ServerUnavailable
-from agent.host.mcp_tools import describe_error
+from agent.host.errors import HostError, ServerUnavailable, describe_error
 from agent.host.patience import Patience
 from agent.host.policies import headless_policy
 from agent.host.provider_choice import Providers
-from agent.host.sampling import Sampling
 from agent.host.servers import Servers, open_servers
-from agent.host.toolbox import HostToolbox
 from agent.mcp.session import McpError
 
 if TYPE_CHECKING:
@@ -172,17 +168,14 @@ class Host:
         self, name: str, arguments: Mapping[str, str] | None = None, server: str | None = None
     ) -> list[UserMessage | AssistantMessage]:
         """A prompt filled in, as the messages of a conversation."""
+        from agent.host.content import messages_of
+
         found = self._catalogue.find_prompt(name, server)
         connection = self._servers[found.server]
         result = await self._by_hand(
             connection, f"the prompt {found.item.name}", lambda c: c.get_prompt(found.item.name, arguments)
         )
-        return [
-            UserMessage((content_of(message.content),))
-            if message.role == "user"
-            else AssistantMessage((Text(text_of([content_of(message.content)])),))
-            for message in result.messages
-        ]
+        return messages_of(result)
 
     async def _by_hand(
         self,
@@ -218,21 +211,22 @@ async def open_host(
     chat = config.settings.chat
     providers = Providers(config)
     provider = providers.get(config.model)
-    sampling = Sampling(
+    features = ClientFeatures(
         config,
         shown,
         lambda label: providers.get(label) if label else host.provider,
         lambda: host.occasion,
         interactive=interactive,
     )
-    features = ClientFeatures(config, shown, sampling, interactive=interactive)
     async with open_servers(config, shown, features, open_transport) as servers:
+        await servers.spawned()  # before an import makes everything slow
+        from agent.host.toolbox import HostToolbox
+
         toolbox = HostToolbox(servers, shown, chat.system, chat.max_tool_output)
         agent = Agent(
             provider, toolbox, shown, config.tool_policy, max_turns=chat.max_turns, max_tokens=chat.max_tokens
         )
         host = Host(config, shown, agent, servers, providers, owns_outbox=outbox is None)
-        await servers.spawned()  # before an import makes everything slow
         providers.warm_up(provider.name)
         try:
             yield host

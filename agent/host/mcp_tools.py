@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from agent.chat.events import Noticed
@@ -12,6 +11,7 @@ from agent.chat.provider import ToolSpec
 from agent.chat.toolbox import OnProgress, ToolOutput
 from agent.host.connection import Connection
 from agent.host.content import EMPTY, FOR_USER_ONLY, Cutter, content_of, for_model, for_user_only, text_of, to_json
+from agent.host.errors import describe_error
 from agent.host.patience import Patience
 from agent.host.schemas import Unusable, mismatch
 from agent.host.tool_names import shown_name
@@ -85,9 +85,3 @@ class McpTool:
             self._outbox.emit(
                 Noticed(self.server, "warning", f"The result of {self.name} breaks its promise: {fault}.")
             )
-
-
-def describe_error(error: McpError) -> str:
-    """A server's error as the model and people read it."""
-    data = "" if error.data is None else f" {json.dumps(error.data, ensure_ascii=False)}"
-    return f"The server answered with error {error.code}: {error.message}{data}"

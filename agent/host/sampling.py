@@ -43,16 +43,6 @@ class Sampling:
         self._counted_turn: object = None
         self._interactive = interactive
 
-    def allowed(self, server: str) -> bool:
-        """Whether a person or the configuration may let a request of `server` through."""
-        match self._config.approval(server):
-            case "allow":
-                return True
-            case "deny":
-                return False
-            case _:
-                return self._interactive
-
     async def answer(self, server: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """The result of `sampling/createMessage` (specification, client/sampling).
 

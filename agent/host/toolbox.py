@@ -11,7 +11,8 @@ from agent.chat.provider import ToolSpec
 from agent.chat.toolbox import OnProgress, Tool, ToolOutput
 from agent.host.connection import Connection
 from agent.host.content import Cutter, resource_of
-from agent.host.mcp_tools import McpTool, describe_error
+from agent.host.errors import describe_error
+from agent.host.mcp_tools import McpTool
 from agent.host.schemas import mismatch
 from agent.host.servers import Servers
 from agent.mcp.session import McpError

@@ -267,8 +267,8 @@ def test_a_server_that_imports_the_protocol_loads_no_host() -> None:
     assert {name for name in loaded if name.startswith(("agent.host", "agent.chat", "agent.providers"))} == set()
 
 
-def test_the_host_loads_no_model_sdk_and_nothing_of_a_terminal() -> None:
-    heavy = {"openai", "anthropic", "rich", "prompt_toolkit", "click", "jsonschema", "mcp", "httpx2"}
+def test_nothing_heavy_is_loaded_before_the_servers_have_been_started() -> None:
+    heavy = {"openai", "anthropic", "rich", "prompt_toolkit", "click", "jsonschema", "mcp", "httpx2", "mcp_types"}
     assert modules_after("import agent; agent.open_host, agent.load_config").isdisjoint(heavy)
 
 
