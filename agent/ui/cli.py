@@ -40,11 +40,20 @@ def run(argv: Sequence[str], environment: Environment) -> int:
         environment.stdout.write(f"{asked}\n")
         return 0
     except click.UsageError as error:
-        environment.say(f"{error.format_message()}\nTry 'mcp-chat --help'.")
+        environment.say(f"{_explained(error)}\nTry 'mcp-chat --help'.")
         return 2
     from agent.ui.start import start
 
     return start(invocation, environment)
+
+
+def _explained(error: click.UsageError) -> str:
+    if not isinstance(error, click.NoSuchOption):
+        return error.format_message()
+    from difflib import get_close_matches
+
+    close = get_close_matches(error.option_name, error.possibilities or (), n=1)
+    return f"There is no option {error.option_name!r}." + (f" Did you mean {close[0]!r}?" if close else "")
 
 
 def parse(argv: Sequence[str]) -> Invocation:

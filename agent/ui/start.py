@@ -36,6 +36,9 @@ def start(invocation: Invocation, environment: Environment) -> ExitCode:
     except NoPromptError as error:
         environment.say(str(error))
         return ExitCode.USAGE
+    except KeyboardInterrupt:
+        _result(Report(), options, environment)
+        raise
     except ConfigError as error:
         _report(str(error), options, environment)
         return ExitCode.USAGE
@@ -100,9 +103,13 @@ def _configure(options: Options, environment: Environment, *, ask: bool) -> Conf
 def _report(message: str, options: Options, environment: Environment) -> None:
     """A run that could not start, in the form that was asked for."""
     environment.say(clean(message))
-    if options.output == "text":
-        return
     report = Report()
     report.add(TurnEnded(Stop.ERROR, message, "config"))
-    environment.stdout.write(json_line(result_object(report, 0.0)) + "\n")
-    environment.stdout.flush()
+    _result(report, options, environment)
+
+
+def _result(report: Report, options: Options, environment: Environment) -> None:
+    """What a script that waits for a result gets from a run that never started."""
+    if options.output != "text":
+        environment.stdout.write(json_line(result_object(report, 0.0)) + "\n")
+        environment.stdout.flush()
