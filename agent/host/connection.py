@@ -13,6 +13,7 @@ import anyio
 from agent.chat.events import Noticed, ServerChanged
 from agent.chat.outbox import Outbox
 from agent.host.client_features import ClientFeatures
+from agent.host.config import Config
 from agent.host.config_models import ServerTable
 from agent.host.errors import ServerUnavailable
 from agent.host.lifeline import Lifeline
@@ -37,8 +38,11 @@ SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about a failure
 
 @dataclass(frozen=True, slots=True)
 class ServerView:
-    """A server as it is now. `latency` is what one request took, in seconds; `noise` counts what it printed on stdout
-    that is no message; `stderr` is the end of what it wrote there."""
+    """A server as it is now, without secrets.
+
+    `latency` is what one request took, in seconds; `noise` counts what it printed on stdout that is no message, and
+    `stderr` is the end of what it wrote there.
+    """
 
     name: str
     state: State
@@ -64,20 +68,20 @@ class Connection:
     def __init__(
         self,
         name: str,
-        table: ServerTable,
+        config: Config,
         outbox: Outbox,
         features: ClientFeatures,
         start: Start,
         open_transport: OpenTransport = start_process,
     ) -> None:
-        self.name, self.table = name, table
+        self.name, self.table, self._mask = name, config.servers[name], config.mask
         self.state: State = "stopped"
         self.detail = ""
         self.client: Client | None = None
         self.offers = Offers()
         self.settled, self.ended = anyio.Event(), anyio.Event()
         self._outbox, self._features, self._start = outbox, features, start
-        self._transport = open_transport(table)
+        self._transport = open_transport(self.table)
         self.lifeline = Lifeline(self._transport)
         self._scope = anyio.CancelScope()
         self._latency: float | None = None
@@ -190,7 +194,7 @@ class Connection:
             with patience.scope:
                 return await send(client)
         except ConnectionLost as error:
-            raise ServerUnavailable(f"The server {self.name} is gone: {error}") from error
+            raise ServerUnavailable(self._mask(f"The server {self.name} is gone: {error}")) from error
         except (NotOffered, Unreadable) as error:
             raise ServerUnavailable(f"{self.name}: {error}") from error
         finally:
@@ -234,9 +238,10 @@ class Connection:
         """What it prints on stdout that is no message is counted anyway, and of interest to few."""
         level = "info" if self._noise > self._noise_noticed else "warning"
         self._noise_noticed = self._noise
-        self._outbox.emit(Noticed(self.name, level, text))
+        self._outbox.emit(Noticed(self.name, level, self._mask(text)))
 
     def _become(self, state: State, detail: str = "") -> None:
+        detail = self._mask(detail)
         if (state, detail) == (self.state, self.detail):
             return
         self.state, self.detail = state, detail
@@ -248,7 +253,7 @@ class Connection:
 
     @property
     def _stderr(self) -> str:
-        return self._transport.stderr_tail if isinstance(self._transport, StdioTransport) else ""
+        return self._mask(self._transport.stderr_tail) if isinstance(self._transport, StdioTransport) else ""
 
     def view(self) -> ServerView:
         return ServerView(

@@ -24,8 +24,7 @@ class Servers:
     ) -> None:
         self._config, self._tasks = config, tasks
         self._connections = {
-            name: Connection(name, table, outbox, features, self.start, open_transport)
-            for name, table in config.servers.items()
+            name: Connection(name, config, outbox, features, self.start, open_transport) for name in config.servers
         }
 
     @property

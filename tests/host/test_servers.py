@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,14 @@ async def test_a_server_that_never_answers_is_given_up_at_its_deadline_with_its_
         )
 
 
+async def test_what_a_server_prints_of_its_secrets_is_masked() -> None:
+    config = configure({"leaky": {"command": "sh", "args": ["-c", "echo key is s3cr3t >&2; exit 1"]}})
+    async with started(replace(config, secrets=frozenset({"s3cr3t"}))) as view:
+        [server] = view.host.servers()
+    assert server.stderr == "key is ***\n"
+    assert server.detail.endswith("The end of its stderr:\nkey is ***")
+
+
 async def test_leaving_does_not_wait_for_a_server_that_is_still_starting() -> None:
     config = configure({"slow": {"command": sys.executable, "args": [FRAGILE, "silent"]}})
     with anyio.fail_after(5):
@@ -126,8 +135,6 @@ async def test_a_required_server_that_is_not_there_is_an_error() -> None:
 
 
 async def test_a_required_server_that_is_disabled_is_an_error_too() -> None:
-    from dataclasses import replace
-
     config = replace(configure(), disabled=(Disabled("server", "bad", "c.toml: servers.bad: odd.", required=True),))
     async with open_host(config) as host:
         with pytest.raises(HostError, match=r"The server bad is required, but failed: c\.toml: servers\.bad: odd\."):
