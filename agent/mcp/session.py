@@ -140,9 +140,8 @@ class Session:
                 return value
             case Failure(code=code, message=message, data=data):
                 raise McpError(code, message, data)
-            case None:
-                raise AssertionError("a waiter is settled before it is woken")
             case trouble:
+                assert trouble, "a waiter is settled before it is woken"
                 raise trouble
 
     async def notify(self, method: str, params: Params | None = None, *, about: RequestId | None = None) -> None:

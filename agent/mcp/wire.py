@@ -200,7 +200,11 @@ def read(model: type[Model], raw: Any) -> Model:
         if not isinstance(raw, dict):
             raise
         misshapen = {fault["loc"][0] for fault in error.errors(include_url=False) if fault["loc"]}
-        return model.model_validate({name: raw[name] for name in raw if name not in misshapen}, by_name=False)
+        rest = {name: value for name, value in raw.items() if name not in misshapen}
+        try:
+            return model.model_validate(rest, by_name=False)
+        except ValidationError:
+            raise error from None  # it says what was wrong with what came
 
 
 def _read_item(listing: Listing, index: int, item: Any, notice: Notice) -> BaseModel | None:
@@ -209,8 +213,9 @@ def _read_item(listing: Listing, index: int, item: Any, notice: Notice) -> BaseM
     try:
         return read(listing.model, item)
     except ValidationError as error:
-        name = _object(item).get("name", f"number {index + 1}")
-        notice(f"{name!r} in {listing.member} was left out: {_first_fault(error)}.")
+        name = _object(item).get("name")
+        which = f"number {index + 1}" if name is None else repr(name)
+        notice(f"{which} in {listing.member} was left out: {_first_fault(error)}.")
         return None
 
 
@@ -231,7 +236,7 @@ def _leftover(result: Any) -> str:
 
 def _first_fault(error: ValidationError) -> str:
     fault = error.errors(include_url=False)[0]
-    return f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+    return ": ".join(filter(None, (".".join(str(part) for part in fault["loc"]), fault["msg"])))
 
 
 def _list(value: Any) -> list[Any]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
+
+from agent.mcp.client import Client
 from agent.mcp.envelope import Channel, Envelope
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Message, Notification, Request, RequestId, Result
+from agent.mcp.transports.memory import memory
 
 Answers = Mapping[str, Any]
 """By method: the result, a Failure (whose id is filled in), or a function of the params that gives either."""
@@ -60,3 +65,14 @@ def _reply(id: RequestId, answer: Any) -> Message:
     if isinstance(answer, Failure):
         return Failure(id, answer.code, answer.message, answer.data)
     return Result(id, answer)
+
+
+@asynccontextmanager
+async def connected(server: ForeignServer, **more: Any) -> AsyncIterator[Client]:
+    with anyio.fail_after(5):
+        async with Client(memory(server), **more) as client:
+            yield client
+
+
+def tool(name: str) -> dict[str, Any]:
+    return {"name": name, "inputSchema": {"type": "object"}}
