@@ -258,7 +258,10 @@ def named(url: str) -> str:
 
 def masked(url: str) -> str:
     """A URL that may be shown: without what could be a secret in it."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "…"
     path = re.sub(r"(?<=/)(?=[^/]*\d)[\w.~%+=-]{20,}(?=/|$)", "…", parts.path)
     query = re.sub(r"=[^&]*", "=…", parts.query)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, query, ""))

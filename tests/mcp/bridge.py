@@ -28,7 +28,11 @@ class Bridge(httpx2.AsyncBaseTransport):
         self.seen.append(request)
         crossing = _Crossing(request, await request.aread())
         self._tasks.start_soon(crossing.run, self._app)
-        await crossing.started.wait()
+        try:
+            await crossing.started.wait()
+        except anyio.get_cancelled_exc_class():
+            await crossing.aclose()
+            raise
         return httpx2.Response(crossing.status, headers=crossing.headers, stream=crossing)
 
 

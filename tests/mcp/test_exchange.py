@@ -344,6 +344,7 @@ def test_whatever_comes_back_means_something(status: int, body: bytes, in_sessio
         ("https://example.com/mcp", "https://example.com/mcp"),
         ("https://ana:pw@example.com:8443/mcp/?key=abc&x=#top", "https://example.com:8443/mcp/?key=…&x=…"),
         ("https://example.com/s/0123456789abcdef0123/mcp", "https://example.com/s/…/mcp"),
+        ("https://[::1/mcp", "…"),
         ("https://example.com/a-long-name-with-no-digits/mcp", "https://example.com/a-long-name-with-no-digits/mcp"),
     ],
 )

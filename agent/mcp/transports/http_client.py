@@ -23,12 +23,10 @@ from agent.mcp.jsonrpc import Message, Notification, Request, RequestId, as_requ
 from agent.mcp.peer import CANCELLED
 from agent.mcp.sse import EVENT_LIMIT
 from agent.mcp.transports.http_exchange import Exchange, Line, listen
-from agent.mcp.transports.sse_client import SseChannel
+from agent.mcp.transports.sse_client import Receive, SseChannel
 
 if TYPE_CHECKING:
     import httpx2
-
-    from agent.mcp.transports.http_caller import HttpCaller
 
 logger = logging.getLogger(__name__)
 
@@ -85,26 +83,28 @@ class HttpTransport:
     async def _run(self) -> AsyncIterator[Channel]:
         from agent.mcp.transports.http_caller import http_caller
 
+        inbox, arrived = anyio.create_memory_object_stream[Inbound | ConnectionLost](WAITING)
         opening = http_caller(self.url, self._headers, self._auth, self._transport)
-        async with opening as caller, background() as tasks:
-            channel = HttpChannel(caller, tasks, self._limit)
-            try:
-                yield channel
-            finally:
-                await channel.aclose()
+        with inbox, arrived:
+            async with opening as caller, background() as tasks:
+                channel = HttpChannel(Line(caller, self._limit, inbox.send, Known()), arrived.receive, tasks)
+                try:
+                    yield channel
+                finally:
+                    await channel.aclose()
 
 
 class HttpChannel(ObjectStream[Any]):
-    def __init__(self, caller: HttpCaller, tasks: TaskGroup, limit: int) -> None:
-        self._inbox, self._arrived = anyio.create_memory_object_stream[Inbound | ConnectionLost](WAITING)
-        self._line = Line(caller, limit, self._inbox.send, Known())
-        self._tasks = tasks
+    """`line` delivers what `receive` gives."""
+
+    def __init__(self, line: Line, receive: Receive, tasks: TaskGroup) -> None:
+        self._line, self._receive, self._tasks = line, receive, tasks
         self._open: dict[RequestId, Exchange] = {}
         self._listening = anyio.CancelScope()
         self._old: SseChannel | None = None
 
     async def receive(self) -> Inbound:
-        item = await self._arrived.receive()
+        item = await self._receive()
         if isinstance(item, ConnectionLost):
             raise item
         return item
@@ -131,7 +131,6 @@ class HttpChannel(ObjectStream[Any]):
             with anyio.move_on_after(FAREWELL_SECONDS, shield=True), suppress(ConnectionLost):
                 async with self._line.caller.call("DELETE", known.headers()):
                     pass
-        self._inbox.close()
 
     def _ask(self, request: Request, context: Mapping[str, Any]) -> None:
         if request.method == "initialize":
@@ -146,14 +145,14 @@ class HttpChannel(ObjectStream[Any]):
                 await exchange.run()
             except ConnectionLost as error:
                 if not (request.method == "initialize" and await self._fall_back(error, request)):
-                    await self._inbox.send(Closed(request.id, error))
+                    await self._line.deliver(Closed(request.id, error))
         del self._open[request.id]
 
     async def _fall_back(self, error: ConnectionLost, request: Request) -> bool:
         """To the older transport, if what is at the URL answers like one (section "Backwards Compatibility")."""
         if not isinstance(error, Refused) or error.status not in OLD_TRANSPORT:
             return False
-        old = SseChannel(self._line.caller, self._line.limit, self._inbox.send)
+        old = SseChannel(self._line.caller, self._line.limit, self._line.deliver)
         try:
             await self._tasks.start(old.run)
         except ConnectionLost:

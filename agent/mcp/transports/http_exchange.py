@@ -31,7 +31,7 @@ from agent.mcp.transports.http_streams import Incoming
 if TYPE_CHECKING:
     from agent.mcp.transports.http_caller import Answer, HttpCaller
 
-Deliver = Callable[[Inbound], Awaitable[None]]
+Deliver = Callable[[Inbound | ConnectionLost], Awaitable[None]]
 
 ATTEMPTS = 5  # in a row, and in vain, to take up a stream again
 REJECTION_SECONDS = 5.0  # for the body of an error
@@ -116,7 +116,7 @@ class Exchange:
             return [Garbled(INVALID_REQUEST, f"it is longer than {limit} bytes", "", id, "answer", lost=True)]
         return read_document(answer.head, body, id)
 
-    async def _deliver(self, item: Inbound) -> None:
+    async def _deliver(self, item: Inbound | ConnectionLost) -> None:
         if self._begins:
             self._line.known.learn(item)
         await self._line.deliver(item)

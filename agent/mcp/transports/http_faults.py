@@ -14,16 +14,19 @@ from agent.mcp.exchange import named, origin
 
 def lost(url: str, error: Exception) -> ConnectionLost:
     """The sentence for an exception of httpx2's, raised on the way to `url` or back."""
-    server, host = named(url), origin(url)
-    causes = list(_causes(error))
-    for cause in causes:
+    server = named(url)
+    for cause in _causes(error):
         match cause:
             case ssl.SSLCertVerificationError():
                 return ConnectionLost(f"{server} has a certificate that is not trusted: {cause.verify_message}.")
             case ssl.SSLError():
-                return ConnectionLost(f"{server} does not speak TLS as expected ({cause.reason}); check the scheme.")
+                return ConnectionLost(
+                    f"{server} does not speak TLS as expected ({cause.strerror}); check the scheme."
+                )
             case socket.gaierror():
-                return ConnectionLost(f"{server} cannot be found: the name in {host} has no address; check the URL.")
+                return ConnectionLost(
+                    f"{server} cannot be found: the name in {origin(url)} has no address; check the URL."
+                )
             case ConnectionRefusedError():
                 return ConnectionLost(f"{server} refused the connection; is it running?")
     return ConnectionLost(f"{server} {_in_words(error)}.")
@@ -42,7 +45,7 @@ def _in_words(error: Exception) -> str:
         case httpx2.LocalProtocolError() | UnicodeError():
             return f"cannot be asked: a header or the URL holds what HTTP does not allow ({error})"
         case httpx2.UnsupportedProtocol() | httpx2.InvalidURL():
-            return "has no URL that begins with http:// or https://"
+            return "has no usable URL: it needs http:// or https://, a host and, if any, a numeric port"
     return "closed the connection in the middle of an answer"
 
 

@@ -61,10 +61,11 @@ async def sse(
     from agent.mcp.transports.http_caller import http_caller
 
     inbox, arrived = anyio.create_memory_object_stream[Inbound | ConnectionLost](WAITING)
-    async with http_caller(url, headers or {}, auth, transport) as caller, background() as tasks:
-        channel = SseChannel(caller, limit, inbox.send, arrived.receive)
-        await tasks.start(channel.run)
-        yield channel
+    with inbox, arrived:
+        async with http_caller(url, headers or {}, auth, transport) as caller, background() as tasks:
+            channel = SseChannel(caller, limit, inbox.send, arrived.receive)
+            await tasks.start(channel.run)
+            yield channel
 
 
 class SseChannel(ObjectStream[Any]):
