@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -21,9 +22,11 @@ def main() -> int:
 
 
 def _run(argv: list[str]) -> int:
+    gc.disable()  # nothing that is imported is garbage, and looking for some would be felt in --help
     from agent.ui.cli import run
     from agent.ui.environment import Environment
 
+    gc.enable()
     try:
         code = run(argv, Environment.real())
         sys.stdout.flush()

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
@@ -41,12 +43,19 @@ def key_bindings(screen: Screen) -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         """A paste is no answer."""
 
-    @keys.add("tab", filter=~asked)
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        if buffer.complete_state:
-            buffer.complete_next()
-        else:
-            buffer.start_completion(insert_common_part=True)
-
+    keys.add("tab", filter=~asked)(lambda event: _complete(screen.draft))
     return keys
+
+
+def _complete(buffer: Buffer) -> None:
+    """At once, so that a Tab typed fast counts too: what is certain is filled in, else the choice is shown."""
+    if buffer.complete_state:
+        buffer.complete_next()
+        return
+    found = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
+    if len(found) == 1:
+        buffer.apply_completion(found[0])
+    elif certain := get_common_complete_suffix(buffer.document, found):
+        buffer.insert_text(certain)
+    elif found:
+        buffer.start_completion()
