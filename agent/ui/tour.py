@@ -91,10 +91,7 @@ class _Guide:
         await chat.host.settled()
         for step in STEPS:
             chat.say(f"\n{step.explanation}{'' if self.by_itself else ' Press Enter.'}", "bold yellow")
-            chat.screen.draft.reset()
-            for letter in step.request:
-                chat.screen.draft.insert_text(letter)
-                await anyio.sleep(_TYPING)
+            await chat.screen.type_out(step.request, _TYPING)
             if self.by_itself:
                 chat.screen.enter()
             await chat.take_line()

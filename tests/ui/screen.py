@@ -78,8 +78,14 @@ class Terminal:
 
     def wait_for_exit(self) -> int:
         """The exit code, once the program has left."""
-        while self._read():
-            pass
+        gone = False
+
+        def left() -> bool:
+            nonlocal gone
+            gone = gone or not self._read()
+            return gone
+
+        self.wait_until(left, "the program to leave")
         self._child.wait()
         assert self._child.exitstatus is not None, f"it died of signal {self._child.signalstatus}"
         return int(self._child.exitstatus)

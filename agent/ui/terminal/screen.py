@@ -79,6 +79,7 @@ class Screen:
         self._reactions, self._output = reactions, output
         self._asking = anyio.Lock()
         self._answered = anyio.Event()
+        self._typing = False
         self.draft = Buffer(
             multiline=True, completer=completer, complete_while_typing=True, history=_history(history), name="draft"
         )
@@ -138,6 +139,15 @@ class Screen:
         assert dialogue.answer is not None
         return dialogue.answer
 
+    async def type_out(self, text: str, pause: float) -> None:
+        """Type `text` for the person to see, with `pause` seconds between letters; Enter counts when it is done."""
+        self.draft.reset()
+        self._typing = True
+        for letter in text:
+            self.draft.insert_text(letter)
+            await anyio.sleep(pause)
+        self._typing = False
+
     def enter(self) -> None:
         """The Enter key: send the draft, or answer what is asked."""
         self.region.hint = ""
@@ -147,7 +157,7 @@ class Screen:
             else:
                 dialogue.press("enter")
             self._answer_moved(dialogue)
-        elif self.draft.text.strip():
+        elif self.draft.text.strip() and not self._typing:
             text = self.draft.text
             self.draft.append_to_history()
             self.draft.reset()

@@ -241,7 +241,7 @@ def test_the_tour_leads_through_everything(chat: Open) -> None:
     on.type("s")
     on.wait_for("1/2 place")
     on.type("1\r\r\r")
-    on.wait_for("› summarize Servers")
+    on.wait_for("people decide.")
     on.type("\r")
     on.wait_for("Run demo/summarize?")
     on.type("y")
