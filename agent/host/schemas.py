@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,13 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 REFERENCES_FOLLOWED = 10_000
-DEEPEST = 100
 NODES = 20_000
+DEEPEST = 64
+FRAMES_TO_SPARE = 450
+"""Stack frames that a schema of that depth may need until its next reference, and a value to be shown in an error.
+
+Python's own limit must never be met below the reference library: its native part takes the program down with it.
+"""
 
 
 class Unusable(ValueError):
@@ -68,7 +74,7 @@ def _dialect_of(text: str) -> Any:
     kind = _dialect(schema)
     try:
         kind.check_schema(schema)
-    except (SchemaError, RecursionError):
+    except SchemaError:
         return None
     return kind
 
@@ -104,6 +110,13 @@ def _children(node: Any) -> Iterator[Any]:
         yield from node
 
 
+def _frames() -> int:
+    count, frame = 0, sys._getframe()
+    while frame := frame.f_back:  # type: ignore[assignment]
+        count += 1
+    return count
+
+
 def _unchecked(validator: Any, target: Any, instance: Any, schema: Any) -> Iterator[Any]:
     return iter(())
 
@@ -121,7 +134,7 @@ def _restricted(kind: Any) -> Any:
         def check(validator: Any, target: Any, instance: Any, schema: Any) -> Iterator[Any]:
             nonlocal followed
             followed += 1
-            if followed > REFERENCES_FOLLOWED:
+            if followed > REFERENCES_FOLLOWED or _frames() > sys.getrecursionlimit() - FRAMES_TO_SPARE:
                 raise _TooMuch
             yield from follow(validator, target, instance, schema) or ()
 

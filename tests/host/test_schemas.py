@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.host.schemas import Unusable, mismatch
+from agent.host.schemas import DEEPEST, Unusable, mismatch
 
 ONE_OF = {
     "type": "object",
@@ -102,3 +102,36 @@ def test_formats_are_checked_only_where_asked() -> None:
     schema = {"properties": {"d": {"type": "string", "format": "date"}}}
     assert mismatch({"d": "2026-02-30"}, schema) is None
     assert mismatch({"d": "2026-02-30"}, schema, formats=True) == "d: '2026-02-30' is not a 'date'"
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"child": value}
+    return value
+
+
+TREE = {"$ref": "#/$defs/node", "$defs": {"node": {"properties": {"child": {"$ref": "#/$defs/node"}}}}}
+
+
+def test_a_schema_that_refers_to_itself_is_followed_as_far_as_arguments_ever_go() -> None:
+    assert mismatch(nested(30), TREE) is None
+    with pytest.raises(Unusable):
+        mismatch(nested(190), TREE)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "verdict"), [("not", "refers to itself without end"), ("items", None), ("additionalProperties", None)]
+)
+def test_the_deepest_schema_that_is_looked_into_is_followed_safely(keyword: str, verdict: str | None) -> None:
+    schema: dict[str, Any] = {"$ref": "#"}
+    for _ in range(DEEPEST - 3):
+        schema = {keyword: schema}
+    value: Any = 1
+    for _ in range(190):  # as deep as JSON is read
+        value = [value] if keyword == "items" else {"a": value}
+    try:
+        found = mismatch(value, schema)
+    except Unusable as error:
+        found = str(error)
+    assert found == verdict
