@@ -53,7 +53,7 @@ def mismatch(value: Any, schema: dict[str, Any], *, formats: bool = False) -> st
     except Unresolvable as unresolved:
         raise Unusable(f"refers to {unresolved.ref!r}, which it does not hold") from unresolved
     except (RecursionError, _TooMuch) as endless:
-        raise Unusable("refers to itself without end") from endless
+        raise Unusable("refers to itself too often") from endless
     return None if error is None else _sentence(error)
 
 
