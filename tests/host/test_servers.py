@@ -121,6 +121,14 @@ async def test_one_bad_tool_is_left_out_with_a_notice() -> None:
         assert (notice.server, notice.level) == ("odd", "warning")
 
 
+async def test_a_list_that_cannot_be_read_is_empty_with_a_notice() -> None:
+    async with started(fragile(locked="no list")) as view:
+        assert [server.detail for server in view.host.servers()] == ["5 tools", "nothing"]
+        assert view.events(Noticed) == [
+            Noticed("locked", "warning", "The list of its tools could not be read: database is locked")
+        ]
+
+
 async def test_lists_that_a_server_only_boasts_of_are_empty() -> None:
     async with started(fragile(proud="boast")) as view:
         assert (view.host.resources("proud"), view.host.templates("proud"), view.host.prompts("proud")) == ([], [], [])

@@ -16,7 +16,7 @@ from agent.host.content import Cutter
 from agent.host.errors import ServerUnavailable
 from agent.host.mcp_tools import McpTool
 from agent.host.toolbox import READ_RESOURCE, READ_RESULT, HostToolbox
-from agent.mcp import Context, Server
+from agent.mcp import Context, McpError, Server
 from agent.mcp.wire import read_tool_result
 from tests.host.scene import Scene, configure, scene
 
@@ -198,6 +198,8 @@ class Lone:
         self.table = configure({"s": {}}).servers["s"]
 
     async def request(self, what: str, send: Any, patience: Any) -> Any:
+        if isinstance(self.result, McpError):
+            raise self.result
         return read_tool_result(self.result)
 
 
@@ -229,6 +231,12 @@ def text(words: str, **more: Any) -> dict[str, Any]:
 )  # fmt: skip
 async def test_whatever_a_result_holds_the_model_gets_it_once(result: Any, output: ToolOutput) -> None:
     assert await output_of(result) == (output, [])
+
+
+async def test_a_server_s_error_goes_to_the_model_with_its_data() -> None:
+    output, events = await output_of(McpError(-32000, "Tool invocation failed", {"why": "timeout upstream"}))
+    told = 'The server answered with error -32000: Tool invocation failed {"why": "timeout upstream"}'
+    assert (output, events) == (ToolOutput((Text(told),), is_error=True), [])
 
 
 async def test_what_is_for_the_user_is_shown_to_the_user() -> None:

@@ -65,6 +65,8 @@ def main() -> None:
                 initialize(request)
             case "notifications/initialized" if HOW == "die later":
                 sys.exit(4)
+            case "tools/list" if HOW == "no list":
+                send(id=request["id"], error={"code": -32603, "message": "database is locked"})
             case "tools/list":
                 tools = [{"name": name, "inputSchema": {}} for name in ("echo", "exit", "kill", "hang", "error")]
                 if HOW == "bad tool":
