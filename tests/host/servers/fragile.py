@@ -46,7 +46,7 @@ def call(request: dict[str, Any]) -> None:
             send(id=request["id"], result={"content": [{"type": "text", "text": f"{name} {json.dumps(arguments)}"}]})
 
 
-def main() -> None:
+def begin() -> None:
     match HOW:
         case "die":
             print("cannot find my config", file=sys.stderr)
@@ -58,6 +58,10 @@ def main() -> None:
         case "silent":
             print("I am still thinking", file=sys.stderr, flush=True)
             time.sleep(60)
+
+
+def main() -> None:
+    begin()
     for line in sys.stdin:
         request = json.loads(line)
         match request["method"]:
