@@ -110,7 +110,8 @@ async def _prompts(host: Host, invocation: Invocation) -> Outcome:
 async def _call(host: Host, invocation: Invocation) -> Outcome:
     name, *words = invocation.arguments
     result = await host.call_tool(name, read_arguments(words, schema_of(host, name)))
-    said = json_line(result.raw) if invocation.json else result_text(result)
+    whole = (result.raw if isinstance(result.raw, dict) else {}) | {"isError": result.is_error}
+    said = json_line(whole) if invocation.json else result_text(result)
     return said, ExitCode.FAILED if result.is_error else ExitCode.ANSWERED
 
 

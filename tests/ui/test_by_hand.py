@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.ui.runs import start
+
+DEMO = ["-m", "mock/demo", "-s", "demo=bundled:demo"]
+
+
+def test_a_tool_is_called_by_hand_with_json_or_words(tmp_path: Path) -> None:
+    for arguments in (['{"a": 3, "b": 5}'], ["a=3", "b=5"]):
+        done = start([*DEMO, "call", "add", *arguments], tmp_path)
+        assert (done.code, done.out, done.err) == (0, "8\n", "")
+    done = start([*DEMO, "call", "demo/add", "a=3", "b=5", "--json"], tmp_path)
+    assert json.loads(done.out) == {
+        "content": [{"type": "text", "text": "8"}],
+        "structuredContent": {"result": 8},
+        "isError": False,
+    }
+
+
+def test_a_failing_tool_is_exit_code_1_and_its_result_is_still_printed(tmp_path: Path) -> None:
+    done = start([*DEMO, "call", "add", "a=3", "--json"], tmp_path)
+    assert (done.code, json.loads(done.out)["isError"]) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (["call", "ad"], 1, "There is no tool named 'ad'. Did you mean 'add'?"),
+        (["call", "add", "3"], 2, "'3' is neither a JSON object nor KEY=VALUE."),
+        (["tools", "dmeo"], 1, "There is no server named 'dmeo'. Did you mean 'demo'?"),
+        (["read", "file:///nothing"], 1, "demo: "),
+        (["prompt", "code_review"], 1, "demo: "),
+    ],
+)
+def test_what_cannot_be_had_is_a_sentence(tmp_path: Path, argv: list[str], code: int, said: str) -> None:
+    done = start([*DEMO, *argv], tmp_path)
+    assert (done.code, done.out) == (code, "")
+    assert done.err.startswith(said)
+    assert "Traceback" not in done.err
+
+
+def test_the_tools_are_listed_for_people_and_for_scripts(tmp_path: Path) -> None:
+    assert "demo/add(a, b)\n  Add two numbers.\n" in start([*DEMO, "tools"], tmp_path).out
+    (add,) = [
+        tool for tool in json.loads(start([*DEMO, "tools", "demo", "--json"], tmp_path).out) if tool["name"] == "add"
+    ]
+    assert list(add) == [
+        "server",
+        "name",
+        "shown_as",
+        "title",
+        "description",
+        "inputSchema",
+        "outputSchema",
+        "annotations",
+    ]
+    assert (add["server"], add["shown_as"], add["description"]) == ("demo", "demo__add", "Add two numbers.")
+
+
+def test_resources_and_prompts_are_listed_and_read(tmp_path: Path) -> None:
+    listed = json.loads(start([*DEMO, "resources", "--json"], tmp_path).out)
+    assert "file:///data/readme.txt" in [one.get("uri") for one in listed]
+    assert "demo: file:///data/readme.txt" in start([*DEMO, "resources"], tmp_path).out
+    assert "This is the demo server" in start([*DEMO, "read", "file:///data/readme.txt"], tmp_path).out
+    (contents,) = json.loads(start([*DEMO, "read", "file:///data/readme.txt", "--json"], tmp_path).out)["contents"]
+    assert contents["uri"] == "file:///data/readme.txt"
+    assert "demo: code_review(code, [focus])" in start([*DEMO, "prompts"], tmp_path).out
+    done = start([*DEMO, "prompt", "code_review", '{"code": "x = 1"}'], tmp_path)
+    assert done.out.startswith("user: ")
+    assert "x = 1" in done.out
+
+
+def test_the_servers_are_shown_with_what_is_wrong_with_them(tmp_path: Path) -> None:
+    done = start(["-s", "demo=bundled:demo", "-s", "gone=/nonexistent/program", "servers"], tmp_path)
+    assert done.code == 1
+    assert done.out.startswith("demo: ready, stdio, 2025-11-25, ")
+    assert "\ngone: failed, " in done.out
+    views = json.loads(start(["-s", "demo=bundled:demo", "servers", "--json"], tmp_path).out)
+    assert [(view["name"], view["state"], view["tools"] > 0) for view in views] == [("demo", "ready", True)]
+
+
+def test_a_required_server_that_is_missing_is_exit_code_3(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text('[servers.gone]\ncommand = "/nonexistent/program"\nrequired = true\n')
+    assert [start(["-c", "c.toml", command], tmp_path).code for command in ("servers", "tools")] == [3, 3]
+
+
+def test_a_form_asked_during_a_call_is_answered_by_the_configuration(tmp_path: Path) -> None:
+    done = start([*DEMO, "--elicit", "decline", "call", "book_seat", "train=ICE 5"], tmp_path)
+    assert done.code == 0
+    assert "demo: " in done.err
+    (tmp_path / "answers.json").write_text(json.dumps({"demo": {"place": "window"}}))
+    done = start([*DEMO, "--elicit", "answers.json", "call", "book_seat", "train=ICE 5"], tmp_path)
+    assert done.out == "Booked on ICE 5: window, without a meal.\n"
