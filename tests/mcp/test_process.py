@@ -25,7 +25,7 @@ server = Server("noisy")
 def shout(word: str) -> str:
     print("printed:", word)
     os.write(1, b"written\\n")
-    subprocess.run([sys.executable, "-c", "print('child:', repr(input()) if False else 'spoke')"])
+    subprocess.run([sys.executable, "-c", "print('child: spoke')"])
     return repr(sys.stdin.read()) + word
 
 @server.tool
@@ -60,9 +60,7 @@ def script(tmp_path: Path, text: str) -> list[str]:
 
 
 def test_a_line_pasted_by_hand_is_answered_before_the_end_of_input_ends_the_process() -> None:
-    done = ran(
-        PYTHON, b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":3,"b":5}}}'
-    )
+    done = ran(PYTHON, lines(call(1, "add", a=3, b=5)).rstrip())
     assert answers(done.stdout) == [
         {
             "jsonrpc": "2.0",
