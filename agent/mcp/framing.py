@@ -33,7 +33,7 @@ class Lines:
     def feed(self, data: bytes) -> list[Envelope | Garbled]:
         *finished, rest = data.split(b"\n")
         items = [item for piece in finished for item in self._finish(piece)]
-        return items + self._keep(rest)
+        return items + self._keep(rest) if rest else items
 
     def end(self) -> list[Envelope | Garbled]:
         """The stream ended; a last line needs no newline."""
@@ -52,6 +52,8 @@ class Lines:
         return []
 
     def _finish(self, piece: bytes) -> list[Envelope | Garbled]:
+        if not self._pieces and not self._overlong and len(piece) <= self._limit:
+            return read_line(piece)
         items = self._keep(piece)
         if self._overlong:
             items += self._overlong.at_last()

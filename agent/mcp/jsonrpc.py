@@ -90,13 +90,13 @@ def parse(text: str | bytes) -> Any:
 
 def as_message(body: Any) -> Message:
     """The message in parsed JSON. Tolerates null where the member is optional, and a foreign kind of error."""
-    match body:
-        case {"jsonrpc": "2.0", "method": str(method), **rest}:
-            return _as_call(method, rest)
-        case {"jsonrpc": "2.0", "error": error, **rest} if error is not None:
-            return _as_failure(error, rest.get("id"))
-        case {"jsonrpc": "2.0", "result": value, "id": id}:
-            return Result(_request_id(id), value)
+    if isinstance(body, dict) and body.get("jsonrpc") == "2.0":
+        if isinstance(method := body.get("method"), str):
+            return _as_call(method, body)
+        if (error := body.get("error")) is not None:
+            return _as_failure(error, body.get("id"))
+        if "result" in body and "id" in body:
+            return Result(_request_id(body["id"]), body["result"])
     id = as_request_id(body.get("id")) if isinstance(body, dict) else None
     raise MalformedMessage(INVALID_REQUEST, "not a JSON-RPC 2.0 message", id)
 
@@ -106,9 +106,9 @@ def as_request_id(value: object) -> RequestId | None:
     return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
-def _as_call(method: str, rest: Mapping[Any, Any]) -> Request | Notification:
-    params = rest.get("params")
-    id = _request_id(rest["id"]) if "id" in rest else None
+def _as_call(method: str, body: Mapping[Any, Any]) -> Request | Notification:
+    params = body.get("params")
+    id = _request_id(body["id"]) if "id" in body else None
     if params is not None and not isinstance(params, dict):
         raise MalformedMessage(INVALID_REQUEST, "params must be an object", id)
     return Notification(method, params) if id is None else Request(id, method, params)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from agent.mcp.background import background
@@ -142,6 +143,7 @@ class Session:
                 raise McpError(code, message, data)
             case trouble:
                 assert trouble, "a waiter is settled before it is woken"
+                await anyio.lowlevel.checkpoint_if_cancelled()  # what ended the session may have cancelled us too
                 raise trouble
 
     async def notify(self, method: str, params: Params | None = None, *, about: RequestId | None = None) -> None:

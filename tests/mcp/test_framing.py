@@ -142,13 +142,13 @@ def test_an_endless_line_takes_bounded_memory() -> None:
 
 def test_time_is_linear_in_the_length_of_a_line() -> None:
     def seconds(size: int) -> float:
-        lines, started = Lines(), time.perf_counter()
+        lines, started = Lines(), time.process_time()
         for _ in range(size // 65_536):
             lines.feed(b"x" * 65_536)
         lines.feed(b"\n")
-        return time.perf_counter() - started
+        return time.process_time() - started
 
-    assert min(seconds(32 << 20) for _ in range(3)) < 40 * min(seconds(2 << 20) for _ in range(3))
+    assert min(seconds(32 << 20) for _ in range(3)) < 64 * min(seconds(2 << 20) for _ in range(3))
 
 
 def test_an_envelope_is_written_as_a_line_for_each_message_or_one_for_a_batch() -> None:

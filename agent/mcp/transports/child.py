@@ -20,12 +20,15 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 from agent.mcp.background import background
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.transports.pipe import PipeWriter
 
 EOF_SECONDS = 2.0  # for a server to leave by itself once its stdin is closed
 TERM_SECONDS = 1.0
 KILL_SECONDS = 1.0
 POLL_SECONDS = 0.02
 SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about the end
+
+Folder = str | os.PathLike[str] | None
 
 INHERITED = ("PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL", "LOGNAME")
 INHERITED_ON_WINDOWS = (
@@ -37,11 +40,10 @@ INHERITED_ON_WINDOWS = (
 class Child:
     """Made by `spawn`. `program` is its name for people."""
 
-    def __init__(self, process: Process, program: str) -> None:
-        assert process.stdin
+    def __init__(self, process: Process, stdin: ByteSendStream, program: str) -> None:
         assert process.stdout
         assert process.stderr
-        self.stdin: ByteSendStream = process.stdin
+        self.stdin = stdin
         self.stdout: ByteReceiveStream = process.stdout
         self.stderr: ByteReceiveStream = process.stderr
         self.program = program
@@ -108,20 +110,17 @@ async def discard(stream: ByteReceiveStream) -> None:
             pass
 
 
-async def spawn(command: Sequence[str], env: Mapping[str, str] | None, cwd: str | os.PathLike[str] | None) -> Child:
+async def spawn(command: Sequence[str], env: Mapping[str, str] | None, cwd: Folder) -> Child:
     """Start a server.
 
     Raises:
         ConnectionLost: it could not be started; the sentence says what to do.
     """
-    program = os.path.basename(command[0]) or command[0]
     try:
-        process = await anyio.open_process(
-            list(command), stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment(env), cwd=cwd, start_new_session=True
-        )
+        process, stdin = await _open(list(command), environment(env), cwd)
     except (OSError, ValueError) as error:
         raise ConnectionLost(_excuse(command[0], cwd, error)) from error
-    return Child(process, program)
+    return Child(process, stdin, os.path.basename(command[0]))
 
 
 def environment(added: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -131,7 +130,7 @@ def environment(added: Mapping[str, str] | None = None) -> dict[str, str]:
     return kept | dict(added or {})
 
 
-def _excuse(program: str, cwd: str | os.PathLike[str] | None, error: OSError | ValueError) -> str:
+def _excuse(program: str, cwd: Folder, error: OSError | ValueError) -> str:
     if cwd is not None and not os.path.isdir(cwd):
         return f"The folder {os.fspath(cwd)!r}, in which {program!r} is to run, does not exist."
     match getattr(error, "errno", None):
@@ -154,6 +153,11 @@ def _signal_name(number: int) -> str:
 if sys.platform == "win32":
     _KILL = signal.SIGTERM
 
+    async def _open(command: list[str], env: dict[str, str], cwd: Folder) -> tuple[Process, ByteSendStream]:
+        process = await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=env, cwd=cwd)
+        assert process.stdin
+        return process, process.stdin
+
     def _send_signal(process: Process, number: int) -> None:
         if process.returncode is not None:
             raise ProcessLookupError
@@ -162,6 +166,19 @@ if sys.platform == "win32":
 
 else:
     _KILL = signal.SIGKILL
+
+    async def _open(command: list[str], env: dict[str, str], cwd: Folder) -> tuple[Process, ByteSendStream]:
+        theirs, ours = os.pipe()
+        try:
+            process = await anyio.open_process(
+                command, stdin=theirs, stdout=PIPE, stderr=PIPE, env=env, cwd=cwd, start_new_session=True
+            )
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        return process, PipeWriter(ours)
 
     def _send_signal(process: Process, number: int) -> None:
         os.killpg(process.pid, number)
