@@ -1,0 +1,209 @@
+"""What a server makes of an HTTP request before anybody works on it, with no I/O (section "Streamable HTTP").
+
+The checks stand in the order in which they are made: who asks and for what kind of answer, then whether the body is a
+message, which era it belongs to, and whether what the headers say of it is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agent.mcp.jsonrpc import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    Failure,
+    MalformedMessage,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    as_message,
+    parse,
+)
+from agent.mcp.lifecycle import HANDSHAKE_REVISIONS, STATELESS_REVISIONS
+from agent.mcp.routing import (
+    CAPABILITIES_KEY,
+    METHOD_HEADER,
+    NAME_HEADER,
+    NAMED,
+    REVISION_HEADER,
+    REVISION_KEY,
+    decode_value,
+    revision_of,
+)
+
+HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
+UNSUPPORTED_REVISION = -32022
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+ANY = "*"
+
+STATUS: Mapping[int, int] = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    MISSING_CAPABILITY: 400,
+    UNSUPPORTED_REVISION: 400,
+    METHOD_NOT_FOUND: 404,
+}
+"""The status that goes with an error in the stateless era. Any other is 200."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The request is answered at once; `allow` are the methods that would do."""
+
+    status: int
+    failure: Failure
+    allow: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stateless:
+    """A message that stands for itself."""
+
+    message: Request | Notification
+
+
+@dataclass(frozen=True, slots=True)
+class Handshaken:
+    """Messages of a session, or the `initialize` that begins one."""
+
+    messages: tuple[Message, ...]
+    batch: bool = False
+
+
+class Headers(dict[str, str]):
+    """Names in lower case to values; `repeated` are the names that came more than once."""
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        super().__init__()
+        self.repeated: set[str] = set()
+        for name_bytes, value in raw:
+            name = name_bytes.decode("latin-1").lower()
+            if name in self:
+                self.repeated.add(name)
+                self[name] = f"{self[name]}, {value.decode('latin-1')}"
+            else:
+                self[name] = value.decode("latin-1").strip(" \t")
+
+
+def refusal(status: int, code: int, sentence: str, id: RequestId | None = None, data: Any = None) -> Refusal:
+    return Refusal(status, Failure(id, code, sentence, data))
+
+
+def check_caller(headers: Mapping[str, str], hosts: Iterable[str], origins: Iterable[str]) -> Refusal | None:
+    """Whether the request was meant for us, and not made by a web page that found us on this machine.
+
+    `hosts` are names without port, or `*`; a page may call from them, and from `origins` like `https://app.example`.
+    """
+    if ANY in hosts:
+        return None
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if _name(host) not in hosts:
+        return refusal(403, INVALID_REQUEST, f"This server does not answer to the name {host!r}.")
+    if origin is None or origin in origins or _name(origin.partition("://")[2]) in hosts:
+        return None
+    return refusal(403, INVALID_REQUEST, f"This server does not answer pages of {origin}.")
+
+
+def is_stateless(headers: Mapping[str, str]) -> bool:
+    """Whether the headers name a revision that knows no handshake. One we have never heard of does not, presumably."""
+    revision = headers.get(REVISION_HEADER)
+    return revision is not None and revision not in HANDSHAKE_REVISIONS
+
+
+def check_method(method: str, headers: Mapping[str, str]) -> Refusal | None:
+    allowed = ("POST",) if is_stateless(headers) else ("GET", "POST", "DELETE")
+    if method in allowed:
+        return None
+    sentence = f"{method} is not for this server; it takes {', '.join(allowed)}."
+    return Refusal(405, Failure(None, INVALID_REQUEST, sentence), ", ".join(allowed))
+
+
+def check_types(method: str, headers: Mapping[str, str]) -> Refusal | None:
+    """A client must be ready for either kind of answer, since only the work shows which one it will be."""
+    wanted = {"POST": ("application/json", "text/event-stream"), "GET": ("text/event-stream",)}.get(method, ())
+    accepted = headers.get("accept", "*/*")
+    if missing := [kind for kind in wanted if not _accepts(accepted, kind)]:
+        return refusal(406, INVALID_REQUEST, f"The Accept header must allow {' and '.join(missing)}.")
+    content = headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if method == "POST" and content != "application/json":
+        return refusal(415, INVALID_REQUEST, f"The Content-Type must be application/json, not {content}.")
+    return None
+
+
+def read_post(headers: Headers, body: bytes) -> Stateless | Handshaken | Refusal:
+    """What a POST carries."""
+    try:
+        parsed = parse(body)
+        if isinstance(parsed, list) and parsed and not is_stateless(headers):
+            return Handshaken(tuple(as_message(each) for each in parsed), batch=True)
+        message = as_message(parsed)
+    except MalformedMessage as error:
+        return refusal(400, error.code, f"The body is {error}.", error.id)
+    if not is_stateless(headers) and (revision_of(message) is None or _in_session(headers)):
+        return Handshaken((message,))
+    if isinstance(message, Request):
+        return _check_envelope(headers, message) or Stateless(message)
+    if isinstance(message, Notification):
+        return _check_supported(headers.get(REVISION_HEADER), None) or Stateless(message)
+    return refusal(400, INVALID_REQUEST, "A server of this revision asks nothing, so there is nothing to answer.")
+
+
+def _in_session(headers: Mapping[str, str]) -> bool:
+    return "mcp-session-id" in headers
+
+
+def _check_envelope(headers: Headers, request: Request) -> Refusal | None:
+    meta = (request.params or {}).get("_meta")
+    meta = meta if isinstance(meta, dict) else {}
+    twice = headers.repeated & {REVISION_HEADER, METHOD_HEADER, NAME_HEADER}
+    if twice:
+        return refusal(400, HEADER_MISMATCH, f"Header {min(twice)} stands there twice.", request.id)
+    if missing := [key for key in (REVISION_KEY, CAPABILITIES_KEY) if key not in meta]:
+        return refusal(400, INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.", request.id)
+    for name, said in _mirrored(request, meta[REVISION_KEY]).items():
+        if fault := _differs(headers.get(name), said):
+            return refusal(400, HEADER_MISMATCH, f"Header {name} {fault}.", request.id)
+    return _check_supported(meta[REVISION_KEY], request.id)
+
+
+def _check_supported(revision: object, id: RequestId | None) -> Refusal | None:
+    if revision in STATELESS_REVISIONS:
+        return None
+    data = {"supported": list(STATELESS_REVISIONS), "requested": revision}
+    return refusal(400, UNSUPPORTED_REVISION, "This server does not speak that revision of the protocol.", id, data)
+
+
+def _mirrored(request: Request, revision: Any) -> dict[str, Any]:
+    """The headers a request must come with, and what they must say."""
+    name = (request.params or {}).get(NAMED.get(request.method, ""))
+    named = {NAME_HEADER: name} if isinstance(name, str) else {}
+    return {REVISION_HEADER: revision, METHOD_HEADER: request.method, **named}
+
+
+def _differs(text: str | None, said: Any) -> str | None:
+    if text is None:
+        return "is missing"
+    try:
+        return None if decode_value(text) == said else "does not say what the body says"
+    except ValueError as error:
+        return f"cannot be read: {error}"
+
+
+def _accepts(accepted: str, kind: str) -> bool:
+    offered = {part.partition(";")[0].strip().lower() for part in accepted.split(",")}
+    return not offered.isdisjoint({kind, kind.partition("/")[0] + "/*", "*/*"})
+
+
+def _name(host: str) -> str:
+    """`[::1]` of `[::1]:8000`."""
+    name, _, port = host.lower().rpartition(":")
+    return name if name and port.isdigit() else host.lower()

@@ -1,0 +1,92 @@
+"""What a server sends over ASGI: a document, a receipt, a refusal, or a stream of events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from agent.mcp.admission import Refusal
+from agent.mcp.background import background
+from agent.mcp.jsonrpc import encode
+from agent.mcp.sse import KEEPALIVE
+from agent.mcp.transports.event_store import Reader
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+HeaderLines = list[tuple[bytes, bytes]]
+
+KEEPALIVE_SECONDS = 15.0  # of silence on a stream, before something in between takes it for dead
+BODY_SECONDS = 30.0  # for a client to send its message
+
+JSON_LINE = (b"content-type", b"application/json")
+EVENT_LINES = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+async def read_body(receive: Receive, limit: int) -> bytes | None:
+    """The body of a request; None if it is longer than `limit`, or not there in time."""
+    pieces, size = [], 0
+    with anyio.move_on_after(BODY_SECONDS):
+        while True:
+            part = await receive()
+            pieces.append(part.get("body", b""))
+            size += len(pieces[-1])
+            if size > limit or part["type"] == "http.disconnect":
+                return None
+            if not part.get("more_body"):
+                return b"".join(pieces)
+    return None
+
+
+async def send_document(send: Send, status: int, body: bytes, more: HeaderLines | None = None) -> None:
+    length = (b"content-length", b"%d" % len(body))
+    lines = [length, *(more or [])] + ([JSON_LINE] if body else [])
+    await send({"type": "http.response.start", "status": status, "headers": lines})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_refusal(send: Send, refusal: Refusal) -> None:
+    allow = [(b"allow", refusal.allow.encode())] if refusal.allow else []
+    await send_document(send, refusal.status, encode(refusal.failure), allow)
+
+
+async def send_events(send: Send, reader: Reader, opening: bytes = b"", more: HeaderLines | None = None) -> None:
+    """What a reader is given, from the `opening` to its end."""
+    await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_LINES, *(more or [])]})
+    await _send_part(send, opening)
+    while not reader.is_done:
+        if chunk := reader.take():
+            await _send_part(send, chunk)
+            continue
+        with anyio.move_on_after(KEEPALIVE_SECONDS) as silence:
+            await reader.more()
+        if silence.cancelled_caught:
+            await _send_part(send, KEEPALIVE)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send_part(send: Send, part: bytes) -> None:
+    await send({"type": "http.response.body", "body": part, "more_body": True})
+
+
+@asynccontextmanager
+async def while_connected(receive: Receive) -> AsyncIterator[TaskGroup]:
+    """Tasks for one request. They and the block are cancelled when the client goes away."""
+    async with background() as tasks:
+        tasks.start_soon(_cancel_on_disconnect, receive, tasks.cancel_scope)
+        yield tasks
+
+
+async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()

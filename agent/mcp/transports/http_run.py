@@ -1,0 +1,66 @@
+"""A server as an HTTP process of its own, under uvicorn."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+from agent.mcp.admission import ANY, LOOPBACK
+from agent.mcp.transports.http_server import HttpApp, asgi_app
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from agent.mcp.transports.http_sessions import Serves
+
+PATH = "/mcp"
+GRACE_SECONDS = 2  # for answers under way when the process is told to stop
+EVERYWHERE = ("", "0.0.0.0", "::")
+
+
+def run_http(server: Serves, host: str, port: int, *, sse: bool = False) -> None:
+    """Serve until interrupted. The URL is printed on stderr; port 0 is any free one.
+
+    On an address of this machine alone, only pages and programs of this machine are answered; on every address
+    (`0.0.0.0`), whoever can reach it.
+
+    Raises:
+        OSError: the address cannot be had.
+        KeyboardInterrupt: interrupted; every connection has been closed in order.
+    """
+    listening = _listen(host, port)
+    with listening:
+        shown = f"[{host}]" if ":" in host else host or "0.0.0.0"
+        print(f"http://{shown}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)  # noqa: T201
+        hosts = (ANY,) if host in EVERYWHERE else (*LOOPBACK, shown.lower())
+        _uvicorn(asgi_app(server, path=PATH, sse=sse, allowed_hosts=hosts)).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family, backlog=2_048)
+    # An answer is two writes, and the second must not wait until the first is acknowledged.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def _uvicorn(app: HttpApp) -> uvicorn.Server:
+    import uvicorn
+
+    class Quiet(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.end()  # uvicorn waits for streams, and a stream waits for news
+            await super().shutdown(sockets)
+
+    config = uvicorn.Config(
+        app,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        ws="none",
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_keep_alive=65,  # longer than those of what stands in between, so that it never hangs up on a request
+    )
+    return Quiet(config)

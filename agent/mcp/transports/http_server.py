@@ -1,0 +1,148 @@
+"""A server as an ASGI app: Streamable HTTP of both eras at one path, and the HTTP+SSE before it if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from agent.mcp.admission import (
+    LOOPBACK,
+    Handshaken,
+    Headers,
+    Refusal,
+    Stateless,
+    check_caller,
+    check_method,
+    check_types,
+    read_post,
+    refusal,
+)
+from agent.mcp.jsonrpc import INVALID_REQUEST, Request
+from agent.mcp.transports.http_responses import Receive, Scope, Send, read_body, send_document, send_refusal
+from agent.mcp.transports.http_sessions import Serves, Sessions
+from agent.mcp.transports.http_stateless import serve_stateless
+from agent.mcp.transports.sse_server import GET_PATH, POST_PATH, OldSessions
+
+BODY_LIMIT = 16 * 1024 * 1024  # bytes of one message
+
+
+def asgi_app(
+    server: Serves,
+    *,
+    path: str = "/mcp",
+    sse: bool = False,
+    allowed_hosts: Iterable[str] = LOOPBACK,
+    allowed_origins: Iterable[str] = (),
+    max_body: int = BODY_LIMIT,
+    max_sessions: int = 1_000,
+    idle_seconds: float = 1_800,
+    retry: int = 1_000,
+) -> HttpApp:
+    """An ASGI app that serves `server` at `path`, to clients of every revision.
+
+    A request of the stateless era stands for itself, so any number of workers may share the load. A session of the
+    handshake era lives in one process: `max_sessions` of them, each until nobody has used it for `idle_seconds`. Behind
+    a balancer, requests with the same `Mcp-Session-Id` must reach the same worker.
+
+    `allowed_hosts` are the names the server answers to (without port, `*` for any), `allowed_origins` the web pages
+    that may call it besides those on the same hosts, such as `https://app.example`. `max_body` is in bytes; `retry` is
+    the time in milliseconds after which a client should take up a broken stream. `sse` adds the endpoints of the
+    transport of 2024-11-05, `/sse` and `/messages`.
+
+    Mounted in another app, which does not run its lifespan, it needs `async with app.running():` round its life.
+
+    Sections "Transports, Streamable HTTP" and "Security Warning" of the specification.
+    """
+    sessions = Sessions(server, max_sessions, idle_seconds, retry)
+    old = OldSessions(server, max_sessions) if sse else None
+    return HttpApp(server, sessions, old, Door(path, frozenset(allowed_hosts), frozenset(allowed_origins), max_body))
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where and whom an app lets in."""
+
+    path: str
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    max_body: int
+
+
+class HttpApp:
+    """Made by `asgi_app`."""
+
+    def __init__(self, server: Serves, sessions: Sessions, old: OldSessions | None, door: Door) -> None:
+        self._server, self._sessions, self._old, self._door = server, sessions, old, door
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """The block in which sessions live: what the lifespan of the app enters."""
+        return self._sessions.running()
+
+    def end(self) -> None:
+        """Let go of every client that waits, before the process stops."""
+        self._sessions.end_all()
+        if self._old:
+            self._old.end_all()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await send({"type": "websocket.close"})
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with self.running():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers, method = Headers(scope["headers"]), scope["method"]
+        path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
+        if refused := check_caller(headers, self._door.hosts, self._door.origins):
+            await send_refusal(send, refused)
+        elif path == self._door.path.rstrip("/"):
+            await self._stream(method, headers, receive, send)
+        elif self._old and (method, path) == ("GET", GET_PATH):
+            await self._old.get(scope, receive, send)
+        elif self._old and (method, path) == ("POST", POST_PATH):
+            await self._speak(self._old, scope, headers, receive, send)
+        else:
+            await send_document(send, 404, b"")
+
+    async def _stream(self, method: str, headers: Headers, receive: Receive, send: Send) -> None:
+        if refused := check_method(method, headers) or check_types(method, headers):
+            await send_refusal(send, refused)
+        elif method == "GET":
+            await self._sessions.get(headers, receive, send)
+        elif method == "DELETE":
+            await self._sessions.delete(headers, send)
+        else:
+            await self._post(headers, receive, send)
+
+    async def _post(self, headers: Headers, receive: Receive, send: Send) -> None:
+        body = await read_body(receive, self._door.max_body)
+        match self._too_long() if body is None else read_post(headers, body):
+            case Refusal() as refused:
+                await send_refusal(send, refused)
+            case Stateless(Request() as request):
+                await serve_stateless(self._server, request, {"headers": headers}, receive, send)
+            case Stateless():
+                await send_document(send, 202, b"")  # this era has no notification that could mean anything here
+            case Handshaken() as said:
+                await self._sessions.post(said, headers, receive, send)
+
+    async def _speak(self, old: OldSessions, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        body = await read_body(receive, self._door.max_body)
+        if refused := self._too_long() if body is None else check_types("POST", headers | {"accept": "*/*"}):
+            await send_refusal(send, refused)
+        elif body is not None:
+            await old.post(scope, headers, body, send)
+
+    def _too_long(self) -> Refusal:
+        sentence = f"The body is longer than {self._door.max_body} bytes, or took too long to arrive."
+        return refusal(413, INVALID_REQUEST, sentence)

@@ -1,0 +1,108 @@
+"""A session of Streamable HTTP as a channel for its server: posts come in, what is said goes out on streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+from anyio.abc import ObjectStream
+
+from agent.mcp.envelope import Closed, Envelope
+from agent.mcp.jsonrpc import Failure, Message, Request, RequestId, Result, encode
+from agent.mcp.lifecycle import at_least
+from agent.mcp.transports.event_store import EventStore, EventStream, Reader
+
+WAITING = 64  # envelopes the server may be behind
+
+
+class HttpSession(ObjectStream[Any]):
+    """`revision` is what the handshake agreed on, empty before; `busy` counts HTTP requests that are being answered."""
+
+    def __init__(self, id: str) -> None:
+        self.id, self.revision = id, ""
+        self.busy, self.used_at = 0, anyio.current_time()
+        self.is_closed = False
+        self._posted, self._heard = anyio.create_memory_object_stream[Envelope](WAITING)
+        self._store = EventStore()
+        self._own = self._store.open()
+        self._owed: dict[RequestId, EventStream] = {}
+
+    # The server's end.
+
+    async def receive(self) -> Envelope:
+        return await self._heard.receive()
+
+    async def send(self, item: Envelope | Closed) -> None:
+        """An answer goes where its question came from, what is said about a request goes with it, the rest on a GET.
+
+        `Closed` sends away whoever waits for a request's answer; a client that can comes back for it.
+        """
+        if isinstance(item, Closed):
+            if at_least(self.revision, "2025-11-25") and (stream := self._owed.get(item.about)):
+                stream.hang_up()
+            return
+        for message in item.messages:
+            if isinstance(message, Result | Failure):
+                await self._answer(message)
+            else:
+                await self._stream_of(item.about).append(encode(message))
+
+    async def send_eof(self) -> None:
+        self.close()
+
+    async def aclose(self) -> None:
+        self.close()
+        self._heard.close()
+
+    # The client's end.
+
+    async def post(
+        self, messages: tuple[Message, ...], context: Mapping[str, Any], *, batch: bool
+    ) -> EventStream | None:
+        """Hand over what was posted; what comes of it appears on the stream, if anything is asked."""
+        asked = [message.id for message in messages if isinstance(message, Request)]
+        stream = self._store.open() if asked else None
+        if stream:
+            self._owed |= dict.fromkeys(asked, stream)
+        try:
+            await self._posted.send(Envelope(messages, batch, context=context))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has just left
+            self.close()
+        return stream
+
+    def is_owed(self, id: RequestId) -> bool:
+        """Whether a request with this id still waits for its answer."""
+        return id in self._owed
+
+    def listen(self, after: str | None) -> Reader | None:
+        """Read what belongs to no request, or the rest of the stream of event `after`; None if that is unknown."""
+        if after is None:
+            return self._own.read()
+        found = self._store.find(after)
+        return found[0].read(found[1]) if found else None
+
+    def answered_at_once(self, stream: EventStream) -> list[bytes]:
+        """The answers on a stream that ended with nothing else on it, and will not be asked for again."""
+        self._store.drop(stream)
+        return stream.all()
+
+    def close(self) -> None:
+        """The server hears no more, and whoever still waits for an answer is let go."""
+        self.is_closed = True
+        self._posted.close()
+        self._store.end_all()
+
+    async def _answer(self, answer: Result | Failure) -> None:
+        data = encode(answer)  # raises before anything is changed
+        match answer:
+            case Result(value={"protocolVersion": str(revision)}) if not self.revision:
+                self.revision = revision
+        if answer.id is None or not (stream := self._owed.pop(answer.id, None)):
+            return
+        await stream.append(data, answer=True)
+        if stream not in self._owed.values():
+            stream.end()
+
+    def _stream_of(self, about: RequestId | None) -> EventStream:
+        return self._own if about is None else self._owed.get(about, self._own)

@@ -1,0 +1,95 @@
+"""HTTP+SSE, the transport of 2024-11-05, the server's end: a GET that lasts to hear on, POSTs to speak."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qs
+
+import anyio
+from anyio.abc import ObjectStream
+
+from agent.mcp.admission import refusal
+from agent.mcp.envelope import Closed, Envelope
+from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, MalformedMessage, decode, encode
+from agent.mcp.sse import encode_event
+from agent.mcp.transports.event_store import EventStream
+from agent.mcp.transports.http_responses import (
+    Receive,
+    Scope,
+    Send,
+    send_document,
+    send_events,
+    send_refusal,
+    while_connected,
+)
+from agent.mcp.transports.http_sessions import Serves, serve_contained
+
+GET_PATH, POST_PATH = "/sse", "/messages"
+WAITING = 64  # messages the server may be behind
+
+
+class OldSession(ObjectStream[Any]):
+    """A session as a channel for its server: everything it says goes out on `stream`."""
+
+    def __init__(self) -> None:
+        self.stream = EventStream()
+        self.posted, self._heard = anyio.create_memory_object_stream[Envelope](WAITING)
+
+    async def receive(self) -> Envelope:
+        return await self._heard.receive()
+
+    async def send(self, item: Envelope | Closed) -> None:
+        for message in item.messages if isinstance(item, Envelope) else ():  # there is no way back to a stream here
+            await self.stream.append(encode(message))
+
+    async def send_eof(self) -> None:
+        self.stream.end()
+
+    async def aclose(self) -> None:
+        self.stream.end()
+        self.posted.close()
+        self._heard.close()
+
+
+class OldSessions:
+    def __init__(self, server: Serves, limit: int) -> None:
+        self._server, self._limit = server, limit
+        self._sessions: dict[str, OldSession] = {}
+
+    def end_all(self) -> None:
+        for session in self._sessions.values():
+            session.stream.end()
+
+    async def get(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Begin a session, and say where to post; it ends with the connection."""
+        if len(self._sessions) >= self._limit:
+            await send_refusal(send, refusal(503, INTERNAL_ERROR, "There are too many sessions; try again later."))
+            return
+        id, session = secrets.token_urlsafe(24), OldSession()
+        endpoint = f"{scope.get('root_path', '')}{POST_PATH}?session_id={id}"
+        self._sessions[id] = session
+        try:
+            async with while_connected(receive) as tasks:
+                tasks.start_soon(serve_contained, self._server, session)
+                await send_events(send, session.stream.read(), encode_event(endpoint.encode(), kind="endpoint"))
+        finally:
+            del self._sessions[id]
+            await session.aclose()
+
+    async def post(self, scope: Scope, headers: Mapping[str, str], body: bytes, send: Send) -> None:
+        """Take a message; the answer comes on the stream."""
+        (id, *_) = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])
+        if not (session := self._sessions.get(id)):
+            await send_refusal(send, refusal(404, INVALID_REQUEST, "There is no such session; begin with a GET."))
+            return
+        try:
+            message = decode(body)
+        except MalformedMessage as error:
+            await send_refusal(send, refusal(400, error.code, f"The body is {error}.", error.id))
+            return
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has just left
+            await session.posted.send(Envelope((message,), context={"headers": headers}))
+        await send_document(send, 202, b"")
