@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.cells import cell_len, chop_cells
+
+_WORD = re.compile(r"\s*\S+|\s+$")
 
 
 def cut(text: str, width: int) -> str:
@@ -13,11 +17,26 @@ def cut(text: str, width: int) -> str:
     return (chop_cells(text, max(1, width - 1)) or [""])[0] + "…"
 
 
+def wrap(line: str, width: int) -> list[str]:
+    """One line as rows of at most `width` cells, broken between words where there are any."""
+    rows, row = [], ""
+    for word in _WORD.findall(line):
+        if row and cell_len(row + word) > width:
+            rows.append(row)
+            word = word.lstrip()
+        else:
+            word = row + word
+        *full, row = chop_cells(word, width) or [word]
+        rows += full
+    return [*rows, row]
+
+
 def last_rows(text: str, width: int, rows: int) -> list[str]:
     """The last `rows` rows of `text`, wrapped at `width`; no more of it is looked at than may be shown."""
+    width = max(2, width)
     wrapped: list[str] = []
-    for line in reversed(text[-rows * max(1, width) :].expandtabs(4).split("\n")):
-        wrapped[:0] = chop_cells(line, max(1, width)) if line else [""]
+    for line in reversed(text[-rows * width :].expandtabs(4).split("\n")):
+        wrapped[:0] = wrap(line, width)
         if len(wrapped) >= rows:
             break
     return wrapped[-rows:]
