@@ -34,8 +34,9 @@ class StdioServerChannel(ObjectStream[Any]):
         self._lines = Lines(limit)
         self._received: deque[Inbound] = deque()
         self._unsent: deque[memoryview] = deque()
-        self._turn = anyio.Lock()
-        self._waiting = anyio.CancelScope()
+        self._turn = anyio.Lock(fast_acquire=True)
+        self._room = select.poll()
+        self._room.register(writing, select.POLLOUT)
         self._ended = self._broken = False
         self._pollable = True
 
@@ -57,7 +58,7 @@ class StdioServerChannel(ObjectStream[Any]):
             except OSError as error:
                 self._broken = True
                 self._unsent.clear()
-                self._waiting.cancel()  # with nobody to answer, there is nothing to read for
+                anyio.notify_closing(self._reading)  # with nobody to answer, there is nothing to read for
                 raise anyio.BrokenResourceError from error
 
     async def send_eof(self) -> None:
@@ -67,15 +68,14 @@ class StdioServerChannel(ObjectStream[Any]):
         self._ended = True
 
     async def _read(self) -> None:
-        with anyio.CancelScope() as self._waiting:
-            try:
-                data = await self._read_some()
-            except BlockingIOError:  # somebody else set the descriptor so, and was faster
-                return
-            except OSError:  # a terminal that went away
-                data = b""
-            self._ended = not data
-            self._received.extend(self._lines.feed(data) if data else self._lines.end())
+        try:
+            data = await self._read_some()
+        except (BlockingIOError, anyio.ClosedResourceError):  # nothing came after all, or writing failed meanwhile
+            return
+        except OSError:  # a terminal that went away
+            data = b""
+        self._ended = not data
+        self._received.extend(self._lines.feed(data) if data else self._lines.end())
 
     async def _read_some(self) -> bytes:
         if self._pollable:
@@ -91,19 +91,13 @@ class StdioServerChannel(ObjectStream[Any]):
         while self._unsent:
             rest = self._unsent[0]
             while rest:
-                if not _ready_to_write(self._writing):
+                if not self._room.poll(0):
                     await anyio.wait_writable(self._writing)
                 # A pipe that is ready takes this much without blocking, and no more is promised.
                 with contextlib.suppress(BlockingIOError):
                     rest = rest[os.write(self._writing, rest[: select.PIPE_BUF]) :]
                 self._unsent[0] = rest
             self._unsent.popleft()
-
-
-def _ready_to_write(descriptor: int) -> bool:
-    poll = select.poll()
-    poll.register(descriptor, select.POLLOUT)
-    return bool(poll.poll(0))
 
 
 @asynccontextmanager
