@@ -8,7 +8,7 @@ absent, and what is missing from a result is empty. What we send ourselves is st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from mcp_types import (
@@ -56,7 +56,7 @@ class ToolResult:
     content: tuple[Content, ...]
     structured_content: Any
     is_error: bool
-    raw: Any
+    raw: Any = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class PromptResult:
 
     description: str | None
     messages: tuple[PromptMessage, ...]
-    raw: Any
+    raw: Any = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class ReadResult:
     """A resource's contents (section "Resources, read"): one, or several for what is like a folder."""
 
     contents: tuple[TextResourceContents | BlobResourceContents, ...]
-    raw: Any
+    raw: Any = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

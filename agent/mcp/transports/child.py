@@ -12,13 +12,11 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from subprocess import PIPE
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
-from agent.mcp.background import background
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.transports.pipe import PipeWriter
 
@@ -63,14 +61,14 @@ class Child:
         self._swept = True
 
     async def end(self) -> None:
-        """The whole ladder, at most four seconds. To be called under a shield, when nobody else reads its output."""
-        async with background() as tasks:
-            tasks.start_soon(discard, self.stdout)
-            tasks.start_soon(discard, self.stderr)
-            await self.stdin.aclose()
-            with anyio.move_on_after(EOF_SECONDS):
-                await self.wait()
-            await self.sweep()
+        """The whole ladder, at most four seconds. To be called under a shield, while somebody drains its output."""
+        await self.stdin.aclose()
+        with anyio.move_on_after(EOF_SECONDS):
+            await self.wait()
+        await self.sweep()
+
+    async def close(self) -> None:
+        """Let go of the pipes."""
         if self._process.returncode is not None:  # else it cannot even be killed, and waiting for it would not end
             await self._process.aclose()
 
@@ -101,13 +99,6 @@ class Child:
         except PermissionError:  # it became someone else, and is beyond our reach
             return False
         return True
-
-
-async def discard(stream: ByteReceiveStream) -> None:
-    """Read to the end, so that the writer is never held up."""
-    with suppress(anyio.ClosedResourceError):
-        async for _ in stream:
-            pass
 
 
 async def spawn(command: Sequence[str], env: Mapping[str, str] | None, cwd: Folder) -> Child:

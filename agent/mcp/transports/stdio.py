@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -94,7 +94,11 @@ class StdioTransport:
                 yield pipes
         finally:
             with anyio.CancelScope(shield=True):
-                await child.end()
+                async with background() as tasks:
+                    tasks.start_soon(pipes.keep_stderr)
+                    tasks.start_soon(pipes.discard_stdout)
+                    await child.end()
+                await child.close()
 
 
 class _Pipes(ObjectStream[Any]):
@@ -137,6 +141,12 @@ class _Pipes(ObjectStream[Any]):
             self._stderr += piece
             del self._stderr[:-STDERR_BYTES]
         self._stderr_ended.set()
+
+    async def discard_stdout(self) -> None:
+        """A server that still writes when it is told to leave must not stand still either."""
+        with suppress(anyio.ClosedResourceError):
+            async for _ in self._child.stdout:
+                pass
 
     async def watch(self) -> None:
         """Its end is the end of the connection, even if a process it left behind holds stdout open."""

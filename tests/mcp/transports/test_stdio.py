@@ -164,6 +164,21 @@ async def test_stderr_is_drained_and_its_end_is_kept() -> None:
     assert len(transport.stderr_tail) == 16 * 1024
 
 
+async def test_what_a_server_says_on_leaving_is_kept_and_never_holds_it_up() -> None:
+    code = """
+        serve(echo)
+        print("x" * 1_000_000, flush=True)
+        sys.stderr.write("y" * 1_000_000 + "goodbye")
+    """
+    transport = stdio(program(code))
+    started = time.monotonic()
+    with anyio.fail_after(10):
+        async with Client(transport) as client:
+            await client.ping()
+    assert time.monotonic() - started < 5
+    assert transport.stderr_tail.endswith("ygoodbye")
+
+
 async def test_a_server_that_does_not_read_holds_up_neither_our_reader_nor_a_cancelled_call() -> None:
     code = """
         def call(id, arguments):
