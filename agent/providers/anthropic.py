@@ -13,15 +13,17 @@ from agent.chat.provider import Finished, ProviderItem, Request, TextDelta, Thin
 from agent.providers import content
 from agent.providers.anthropic_request import body_of, original_keys, stops_left
 from agent.providers.errors import expect_stream, failure, translated
-from agent.providers.native import Maker, plain
+from agent.providers.native import Maker
 from agent.providers.quirks import BINDING_BETA, claude_quirks
-from agent.providers.sdk import close, drain, loaded, timeouts
+from agent.providers.sdk import close, drain, loaded, post, timeouts
 from agent.providers.stops import StopCutter
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
     from agent.providers.registry import ProviderConfig
+
+PATH = "/v1/messages"
 
 Json = dict[str, Any]
 
@@ -53,11 +55,10 @@ class AnthropicMessages:
             self._client = client = self._client or _open_client(self._config)
             reply = _Reply(self._config, self._maker, request)
             body = body_of(request, self._maker, self._quirks)
-            # Not `messages.stream`: it parses a call's arguments anew with every piece of them.
-            async with await client.messages.create(stream=True, extra_headers=_headers(body), **body) as events:
+            async with await post(client, sdk, PATH, body, _headers(body)) as events:
                 expect_stream(self._config, events.response)
                 async for event in events:
-                    for item in reply.read(plain(event)):
+                    for item in reply.read(event):
                         yield item
                     if reply.is_over:
                         break

@@ -1,15 +1,12 @@
-"""A provider's own form of a reply: taken out of its SDK, and recognised when it comes back."""
+"""A provider's own form of a reply, recognised when it comes back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.chat.messages import AssistantMessage, Message, Opaque
 from agent.chat.provider import Request
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 Json = dict[str, Any]
 
@@ -32,8 +29,3 @@ def native_form(message: Message, request: Request, index: int, maker: Maker) ->
         return None
     native = message.native
     return native if Maker(native.provider, native.api, native.model) == maker else None
-
-
-def plain(model: BaseModel) -> Json:
-    """What was received, unknown fields too, and nothing that was not."""
-    return model.model_dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)

@@ -10,11 +10,11 @@ from agent.chat.messages import AssistantMessage, Stop, Text, ToolCall, Usage
 from agent.chat.provider import Finished, ProviderItem, Request, TextDelta, ThinkingDelta
 from agent.providers import content
 from agent.providers.errors import expect_stream, failure, translated
-from agent.providers.native import Maker, plain
+from agent.providers.native import Maker
 from agent.providers.openai_chat_request import body_of, call_of, stops_left
 from agent.providers.openai_client import open_client
 from agent.providers.quirks import OpenAIQuirks, openai_quirks
-from agent.providers.sdk import close, loaded
+from agent.providers.sdk import close, loaded, post
 from agent.providers.stops import StopCutter
 from agent.providers.tool_deltas import ToolDeltas
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from agent.providers.registry import ProviderConfig
 
+PATH = "/chat/completions"
 MAX_TOOLS = 128
 
 Json = dict[str, Any]
@@ -49,10 +50,10 @@ class OpenAIChat:
             self._client = client = self._client or open_client(self._config)
             reply = _Reply(self._config, self._maker, request, self._quirks)
             body = body_of(request, self._maker, self._quirks)
-            async with await client.chat.completions.create(stream=True, **body) as chunks:
+            async with await post(client, sdk, PATH, body) as chunks:
                 expect_stream(self._config, chunks.response)
                 async for chunk in chunks:
-                    for item in reply.read(plain(chunk)):
+                    for item in reply.read(chunk):
                         yield item
                     if reply.was_cut:
                         break

@@ -11,19 +11,19 @@ from agent.chat.messages import AssistantMessage, Stop, Text, ToolCall, Usage
 from agent.chat.provider import Finished, ProviderItem, Request, TextDelta, ThinkingDelta
 from agent.providers import content
 from agent.providers.errors import expect_stream, failure, refusal, translated
-from agent.providers.native import Maker, plain
+from agent.providers.native import Maker
 from agent.providers.openai_client import open_client
 from agent.providers.openai_responses_request import body_of
 from agent.providers.quirks import openai_quirks
-from agent.providers.sdk import close, drain, loaded
+from agent.providers.sdk import Events, close, drain, loaded, post
 from agent.providers.stops import StopCutter
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, AsyncStream
-    from openai.types.responses import ResponseStreamEvent
+    from openai import AsyncOpenAI
 
     from agent.providers.registry import ProviderConfig
 
+PATH = "/responses"
 MAX_TOOLS = 128
 
 Json = dict[str, Any]
@@ -52,7 +52,7 @@ class OpenAIResponses:
             async with await self._ask(sdk, client, request) as events:
                 expect_stream(self._config, events.response)
                 async for event in events:
-                    for item in reply.read(plain(event)):
+                    for item in reply.read(event):
                         yield item
                     if reply.is_over:
                         break
@@ -61,15 +61,15 @@ class OpenAIResponses:
             for item in reply.finish():
                 yield item
 
-    async def _ask(self, sdk: ModuleType, client: AsyncOpenAI, request: Request) -> AsyncStream[ResponseStreamEvent]:
+    async def _ask(self, sdk: ModuleType, client: AsyncOpenAI, request: Request) -> Events:
         try:
-            return await client.responses.create(stream=True, **body_of(request, self._maker, self._quirks))
+            return await post(client, sdk, PATH, body_of(request, self._maker, self._quirks))
         except sdk.BadRequestError as error:
             if error.param != "reasoning.summary":
                 raise
         # Accounts that OpenAI has not verified may use the model, but not read its thoughts.
         self._quirks = replace(self._quirks, summaries=False)
-        return await client.responses.create(stream=True, **body_of(request, self._maker, self._quirks))
+        return await post(client, sdk, PATH, body_of(request, self._maker, self._quirks))
 
     async def aclose(self) -> None:
         await close(self._client)

@@ -21,12 +21,6 @@ _ADAPTERS = {
     "chat": ("agent.providers.openai_chat", "OpenAIChat"),
     "messages": ("agent.providers.anthropic", "AnthropicMessages"),
 }
-# Each SDK, and what it leaves to be imported until the first request.
-_MODULES = {
-    "responses": ("openai", "openai.resources.responses.responses", "httpcore2"),
-    "chat": ("openai", "openai.resources.chat.completions.completions", "httpcore2"),
-    "messages": ("anthropic", "anthropic.resources.messages", "httpcore2"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +81,9 @@ def open_provider(config: ProviderConfig, model: str) -> Provider:
 
 def warm_up(config: ProviderConfig) -> None:
     """Import what the first request needs. Takes seconds: for a thread of its own, beside a running chat."""
-    if config.kind == "mock":
-        return
-    for module in _MODULES[_api_of(config)]:
-        sdk.load(module)
+    if config.kind != "mock":
+        sdk.load(config.kind)
+        import_module("httpcore2")  # the SDK leaves it to the first client
 
 
 def _api_of(config: ProviderConfig) -> str:

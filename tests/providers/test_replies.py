@@ -319,7 +319,7 @@ async def test_signed_blocks_come_back_as_they_were(router: respx.MockRouter) ->
     answer(router, MESSAGES, frames(events))
     end = finished(await heard(MESSAGES.open(), ASK))
     assert end.message.native is not None
-    assert end.message.native.payload == tuple(blocks)
+    assert json.dumps(end.message.native.payload) == json.dumps(blocks)
 
 
 async def test_blank_text_is_shown_but_not_sent_back(router: respx.MockRouter) -> None:
