@@ -15,7 +15,7 @@ from agent.mcp.admission import Handshaken, Headers, Refusal, refusal
 from agent.mcp.background import background
 from agent.mcp.envelope import Channel
 from agent.mcp.exchange import RESUME_HEADER, SESSION_HEADER
-from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, Request
+from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, Message, Request
 from agent.mcp.lifecycle import at_least
 from agent.mcp.sse import encode_event
 from agent.mcp.transports.event_store import EventStream
@@ -77,8 +77,7 @@ class Sessions:
             session.close()
 
     async def post(self, said: Handshaken, headers: Headers, receive: Receive, send: Send) -> None:
-        begins = any(isinstance(message, Request) and message.method == "initialize" for message in said.messages)
-        session = self._begin() if begins and not said.batch else self._find(headers)
+        session = self._begin() if not said.batch and _begins(said.messages[0]) else self._find(headers)
         if isinstance(session, Refusal):
             await send_refusal(send, session)
         elif objection := _objection(session, said):
@@ -178,9 +177,15 @@ def _in_use(session: HttpSession) -> Iterator[None]:
         session.used_at = anyio.current_time()
 
 
+def _begins(message: Message) -> bool:
+    return isinstance(message, Request) and message.method == "initialize"
+
+
 def _objection(session: HttpSession, said: Handshaken) -> Refusal | None:
     if said.batch and session.revision != "2025-03-26":
         return refusal(400, INVALID_REQUEST, "This revision of the protocol has no batches.")
+    if said.batch and any(map(_begins, said.messages)):
+        return refusal(400, INVALID_REQUEST, "A session does not begin in a batch.")
     ids = [message.id for message in said.messages if isinstance(message, Request)]
     if taken := [id for position, id in enumerate(ids) if session.is_owed(id) or id in ids[:position]]:
         return refusal(400, INVALID_REQUEST, f"Request id {taken[0]!r} is in use.", taken[0])
