@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agent.mcp.lifecycle import HandshakeFailed, NotOffered
     from agent.mcp.server import Server
     from agent.mcp.session import McpError, Unreadable
+    from agent.mcp.transports.http_client import http
     from agent.mcp.transports.memory import memory
     from agent.mcp.transports.stdio import stdio
 
@@ -27,6 +28,7 @@ __all__ = [
     "NotOffered",
     "Server",
     "Unreadable",
+    "http",
     "memory",
     "stdio",
 ]
@@ -40,6 +42,7 @@ HOMES = {
     "NotOffered": "lifecycle",
     "Server": "server",
     "Unreadable": "session",
+    "http": "transports.http_client",
     "memory": "transports.memory",
     "stdio": "transports.stdio",
 }
