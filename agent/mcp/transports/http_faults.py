@@ -20,9 +20,7 @@ def lost(url: str, error: Exception) -> ConnectionLost:
             case ssl.SSLCertVerificationError():
                 return ConnectionLost(f"{server} has a certificate that is not trusted: {cause.verify_message}.")
             case ssl.SSLError():
-                return ConnectionLost(
-                    f"{server} does not speak TLS as expected ({cause.strerror}); check the scheme."
-                )
+                return ConnectionLost(f"{server} does not speak TLS as expected ({cause.strerror}); check the scheme.")
             case socket.gaierror():
                 return ConnectionLost(
                     f"{server} cannot be found: the name in {origin(url)} has no address; check the URL."
