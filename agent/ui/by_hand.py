@@ -39,33 +39,33 @@ async def by_hand(config: Config, invocation: Invocation, environment: Environme
     ask = environment.can_ask
     outbox = Outbox(None if ask else headless_policy(config))
     shown = Plain(environment, verbose=invocation.options.verbose > 0)
-    code = ExitCode.ANSWERED
+    said: str | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_follow, outbox, shown, environment)
         try:
             async with open_host(config, outbox, interactive=ask) as host:
-                code = await _run(host, invocation, environment)
+                said, code = await _run(host, invocation, environment)
         except (HostError, ConfigError, ProviderError, ArgumentsError) as error:
             environment.say(clean(str(error)))
             code = ExitCode.USAGE if isinstance(error, ArgumentsError) else failure_code(error)
         outbox.close()
+    if said is not None:
+        environment.stdout.write(f"{said}\n")
+        environment.stdout.flush()
     return code
 
 
-async def _run(host: Host, invocation: Invocation, environment: Environment) -> ExitCode:
+async def _run(host: Host, invocation: Invocation, environment: Environment) -> tuple[str | None, ExitCode]:
     try:
         await host.settled()
     except HostError:
         if invocation.command != "servers":  # which shows what is wrong with each
             raise
     try:
-        said, code = await _COMMANDS[invocation.command](host, invocation)
+        return await _COMMANDS[invocation.command](host, invocation)
     except HostError as error:
         environment.say(clean(str(error)))
-        return ExitCode.FAILED
-    environment.stdout.write(f"{said}\n")
-    environment.stdout.flush()
-    return code
+        return None, ExitCode.FAILED
 
 
 async def _follow(outbox: Outbox, shown: Plain, environment: Environment) -> None:

@@ -26,22 +26,42 @@ def start(invocation: Invocation, environment: Environment) -> ExitCode:
     """Do it, and say how it went."""
     options = invocation.options
     try:
-        if invocation.command == "demo":
-            from agent.ui.tour import tour
-
-            return tour(options, environment)
-        if invocation.command:
-            return _command(invocation, environment)
-        return _talk(options, environment)
+        return _do(invocation, environment)
     except NoPromptError as error:
         environment.say(str(error))
+        return ExitCode.USAGE
+    except ConfigError as error:
+        _report(str(error), "config", options, environment)
         return ExitCode.USAGE
     except KeyboardInterrupt:
         _result(Report(), options, environment)
         raise
-    except ConfigError as error:
-        _report(str(error), options, environment)
-        return ExitCode.USAGE
+    except (
+        Exception
+    ) as error:  # the last resort: a person gets a sentence even for a fault of ours, a script its result
+        fault = _innermost(error)
+        if options.verbose > 1 or isinstance(fault, BrokenPipeError):
+            raise fault from error
+        said = f"Something went wrong inside mcp-chat: {type(fault).__name__}: {fault} (-vv shows where)."
+        _report(said, "internal", options, environment)
+        return ExitCode.FAILED
+
+
+def _do(invocation: Invocation, environment: Environment) -> ExitCode:
+    if invocation.command == "demo":
+        from agent.ui.tour import tour
+
+        return tour(invocation.options, environment)
+    if invocation.command:
+        return _command(invocation, environment)
+    return _talk(invocation.options, environment)
+
+
+def _innermost(error: Exception) -> Exception:
+    """The first fault of those that task groups have gathered."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _talk(options: Options, environment: Environment) -> ExitCode:
@@ -50,6 +70,9 @@ def _talk(options: Options, environment: Environment) -> ExitCode:
         environment.say(
             "A chat needs a terminal for input and output. For one answer use -p TEXT, or pipe a prompt in."
         )
+        return ExitCode.USAGE
+    if prompt is None and options.output != "text":
+        environment.say(f"-o {options.output} is for single answers: give a prompt with -p TEXT, or pipe one in.")
         return ExitCode.USAGE
     ask = environment.can_ask and options.output == "text"
     config = _configure(options, environment, ask=ask)
@@ -100,11 +123,11 @@ def _configure(options: Options, environment: Environment, *, ask: bool) -> Conf
     return resolve(options, environment.environ, environment.folder)
 
 
-def _report(message: str, options: Options, environment: Environment) -> None:
+def _report(message: str, kind: str, options: Options, environment: Environment) -> None:
     """A run that could not start, in the form that was asked for."""
     environment.say(clean(message))
     report = Report()
-    report.add(TurnEnded(Stop.ERROR, message, "config"))
+    report.add(TurnEnded(Stop.ERROR, message, kind))
     _result(report, options, environment)
 
 

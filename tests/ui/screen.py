@@ -60,6 +60,10 @@ class Terminal:
     def wait_for(self, text: str) -> None:
         self.wait_until(lambda: text in self.text, f"to read {text!r}")
 
+    def wait_above_status(self, *rows: str) -> None:
+        """Until these are the last rows of the screen but for the status line."""
+        self.wait_until(lambda: self.rows[-len(rows) - 1 : -1] == list(rows), f"{rows!r} to stand at the end")
+
     def wait_gone(self, text: str) -> None:
         self.wait_until(lambda: text not in self.text, f"{text!r} to be gone")
 

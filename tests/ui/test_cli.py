@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,10 @@ import pytest
 
 from agent import __version__
 from agent.host.options import Options
-from agent.ui.cli import Invocation, TextAskedError, parse
+from agent.ui.cli import Invocation, TextAskedError, parse, run
 from agent.ui.command_table import COMMANDS
-from tests.ui.runs import start
+from agent.ui.environment import Environment
+from tests.ui.runs import Terminal, start
 
 
 @pytest.mark.parametrize(
@@ -98,3 +100,32 @@ def test_a_fault_in_the_configuration_is_named_and_scripts_get_their_result(tmp_
     assert done.code == 2
     assert "modle" in done.err
     assert (done.result["stop"], done.result["error"]["kind"]) == ("error", "config")
+
+
+def test_a_fault_of_ours_is_a_sentence_a_result_and_with_vv_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise ExceptionGroup("tasks", [LookupError("not there")])
+
+    monkeypatch.setattr("agent.ui.start.resolve", broken)
+    done = start(["-p", "hi", "-o", "json"], tmp_path)
+    assert (done.code, done.result["stop"]) == (1, "error")
+    assert done.result["error"] == {
+        "kind": "internal",
+        "message": "Something went wrong inside mcp-chat: LookupError: not there (-vv shows where).",
+    }
+    with pytest.raises(LookupError):
+        start(["-p", "hi", "-vv"], tmp_path)
+
+
+def test_scripted_output_needs_a_prompt(tmp_path: Path) -> None:
+    terminal, err = Terminal(), io.StringIO()
+    assert run(["-o", "json"], Environment(terminal, terminal, err, {}, tmp_path)) == 2
+    assert err.getvalue() == "-o json is for single answers: give a prompt with -p TEXT, or pipe one in.\n"
+
+
+def test_a_chat_needs_a_terminal_at_both_ends(tmp_path: Path) -> None:
+    err = io.StringIO()
+    assert run([], Environment(Terminal(), io.StringIO(), err, {}, tmp_path)) == 2
+    assert err.getvalue().startswith("A chat needs a terminal for input and output.")

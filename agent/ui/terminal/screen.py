@@ -83,6 +83,7 @@ class Screen:
         self.draft = Buffer(
             multiline=True, completer=completer, complete_while_typing=True, history=_history(history), name="draft"
         )
+        self.draft.on_text_changed += lambda _: self._forget_hint()
         self.entry = Buffer(multiline=False, name="entry")
         # It can have the focus: a question that wants a key and no text has no line to type on.
         self._region_window = Window(FormattedTextControl(self._above, focusable=True), dont_extend_height=True)
@@ -198,6 +199,9 @@ class Screen:
             self.region.queued.clear()
             self.draft.set_document(Document(text, len(text)))
             self.shrink()
+
+    def _forget_hint(self) -> None:
+        self.region.hint = ""
 
     def _answer_moved(self, dialogue: Dialogue) -> None:
         if dialogue.answer is not None:
