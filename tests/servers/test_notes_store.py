@@ -63,8 +63,9 @@ def test_a_long_title_is_cut_and_an_odd_text_kept_whole(store: Store) -> None:
     assert note.text == "\n  " + "x" * 100 + "\r\n'); DROP TABLE notes;--"
 
 
-QUERIES = ['"', '""', "'", "*", "a*", "^a", "(", ")", "a OR", "AND", "NOT a", "NEAR(a b)", "text:a", "-a", "a:b", "{a}",
-           "\\", "\0", "a\0b", "%", "_", ";", "😀", "a" * 10_000, "a " * 500, "#", "+", "?", "[x]", "é", "e\u0301"]  # fmt: skip
+QUERIES = ['"', '""', "'", "*", "a*", "^a", "(", ")", "a OR", "AND", "NOT a", "NEAR(a b)", "text:a", "-a", "a:b",
+           "{a}", "\\", "\0", "a\0b", "%", "_", ";", "😀",
+           "a" * 10_000, "a " * 500, "#", "+", "?", "[x]", "é", "e\u0301"]  # fmt: skip
 
 
 @pytest.mark.parametrize("query", QUERIES)

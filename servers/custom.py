@@ -1,0 +1,219 @@
+"""A server without a program: tools, prompts and resources from a configuration file, and anew when it is edited.
+
+Run it with `python -m servers.custom CONFIG.toml`; `examples/custom.toml` shows everything such a file may hold.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, redirect_stdout
+from dataclasses import dataclass
+from functools import partial, wraps
+from inspect import Parameter, isawaitable, iscoroutinefunction, signature
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from anyio.abc import ObjectStream
+
+from agent.mcp import Context, Server
+from servers.custom_config import Config, ConfigFault, Prompt, Resource, Tool, read_config
+from servers.custom_features import Feature, offer, withdraw
+from servers.custom_modules import Function, Modules
+
+POLL_SECONDS = 0.3  # between two looks at the files
+
+Stamp = tuple[int, int, int] | None
+"""When a file was written, its size and its number, or None if there is none: another one is another file."""
+
+
+@dataclass(slots=True)
+class Told:
+    """The fault that a client was told of last."""
+
+    fault: str | None = None
+
+
+class Custom:
+    """A configuration file and the server made of it.
+
+    Raises:
+        ConfigFault: the file, or what it names, cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+        self._modules = Modules(self._path.parent)
+        self._features: dict[str, Feature] = {}
+        self._fault: str | None = None
+        self._turn = anyio.Lock()
+        self._stamps = self._seen = stamps([self._path])
+        config, features = self._load(anew=True)
+        self.server = Server(config.name, title=config.title, instructions=config.instructions, lifespan=self._lifespan)
+        self._apply(features)
+
+    def _load(self, *, anew: bool) -> tuple[Config, dict[str, Feature]]:
+        """All that the file says, tried out. Nothing that is in use is touched."""
+        config = read_config(self._path)
+        with self._modules.importing(anew=anew):
+            features = {feature.key: feature for feature in self._read(config)}
+            anyio.run(try_out, self._path, features.values())
+        return config, features
+
+    def _read(self, config: Config) -> Iterable[Feature]:
+        tables: Mapping[str, Mapping[str, Tool | Prompt | Resource]]
+        tables = {"tools": config.tools, "prompts": config.prompts, "resources": config.resources}
+        for kind, named in tables.items():
+            for name, table in named.items():
+                key = f"{kind}.{name}"
+                yield Feature(key, table, self._path.parent, self._imported(key, table))
+
+    def _imported(self, key: str, table: Tool | Prompt | Resource) -> Function | None:
+        if not isinstance(table, Tool) or table.imported is None:
+            return None
+        try:
+            return self._modules.function(table.imported)
+        except ValueError as error:
+            raise ConfigFault(f"{self._path}: {key}.import: {error}.") from error
+
+    def _apply(self, features: Mapping[str, Feature]) -> None:
+        """Without a wait in between, so that no client sees half of it."""
+        for key, feature in self._features.items():
+            if features.get(key) != feature:
+                withdraw(self.server, feature)
+        for key, feature in features.items():
+            if self._features.get(key) != feature:
+                offer(self.server, feature, self._reporting)
+        self._features = dict(features)
+        self._stamps = self._seen = stamps(self._watched()) | self._stamps
+
+    async def _watch(self) -> None:
+        while True:
+            await anyio.sleep(POLL_SECONDS)
+            async with self._turn:
+                await self._look()
+
+    async def _look(self) -> None:
+        """What differs counts when it is the same as at the last look: editors write in pieces."""
+        seen = await anyio.to_thread.run_sync(stamps, self._watched())
+        settled, self._seen = seen == self._seen, seen
+        changed = {file for file, stamp in seen.items() if stamp != self._stamps.get(file)}
+        if not (settled and changed):
+            return
+        self._stamps = seen
+        if changed & {self._path, *self._modules.files}:
+            await self._reload(anew=self._fault is not None or bool(changed & self._modules.files))
+        for feature in self._features.values():
+            if feature.file in changed:
+                self.server.notify_resource_updated(feature.uri)
+
+    async def _reload(self, *, anew: bool) -> None:
+        try:
+            _, features = await anyio.to_thread.run_sync(partial(self._load, anew=anew))
+        except ConfigFault as fault:
+            self._fault = f"{fault} What was there before stays in use."
+            self._stamps = self._seen = stamps(self._watched()) | self._stamps
+            sys.stderr.write(f"custom: {self._fault}\n")
+        else:
+            self._fault = None
+            self._apply(features)
+
+    def _watched(self) -> set[Path]:
+        shown = {feature.file for feature in self._features.values() if feature.file}
+        return {self._path, *self._modules.files, *shown}
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Server) -> AsyncIterator[Told]:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch)
+            yield Told()
+            tasks.cancel_scope.cancel()
+
+    def _reporting(self, function: Function) -> Function:
+        """The function, which first tells its caller of a broken edit: a client hears only while it asks."""
+
+        @wraps(function)
+        async def reporting(*, context_of_custom: Context, **arguments: Any) -> Any:
+            told: Told = context_of_custom.lifespan
+            if told.fault != self._fault:
+                told.fault = self._fault
+                if self._fault:
+                    await context_of_custom.log("warning", self._fault, logger="custom")
+            return await invoke(function, arguments)
+
+        made: Any = reporting
+        known = signature(function)
+        context = Parameter("context_of_custom", Parameter.KEYWORD_ONLY, annotation=Context)
+        made.__signature__ = known.replace(parameters=[*known.parameters.values(), context])
+        made.__annotations__ = {**getattr(function, "__annotations__", {}), context.name: Context}
+        return reporting
+
+
+async def invoke(function: Function, arguments: Mapping[str, Any]) -> Any:
+    """Await an `async def`; run a plain `def` in a worker thread, as the server does."""
+    if iscoroutinefunction(function):
+        return await function(**arguments)
+    value = await anyio.to_thread.run_sync(partial(function, **arguments), abandon_on_cancel=True)
+    return await value if isawaitable(value) else value
+
+
+async def try_out(path: Path, features: Iterable[Feature]) -> None:
+    """Offer everything to a client that leaves at once.
+
+    Raises:
+        ConfigFault: the server refuses one of them.
+    """
+    server = Server("trial")
+    for feature in features:
+        try:
+            offer(server, feature)
+            await server.serve(Nobody())
+        except (TypeError, ValueError) as error:
+            raise ConfigFault(f"{path}: {feature.key}: {str(error).rstrip('.')}.") from error
+
+
+class Nobody(ObjectStream[Any]):
+    """A connection that has ended."""
+
+    async def receive(self) -> Any:
+        raise anyio.EndOfStream
+
+    async def send(self, item: Any) -> None:
+        raise anyio.BrokenResourceError
+
+    async def send_eof(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+def stamps(files: Iterable[Path]) -> dict[Path, Stamp]:
+    return {file: _stamp(file) for file in files}
+
+
+def _stamp(file: Path) -> Stamp:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Raises SystemExit: 2 where the file cannot be used, and as `Server.run` does."""
+    parser = ArgumentParser("python -m servers.custom", description="An MCP server from a file.", allow_abbrev=False)
+    parser.add_argument("config", type=Path, metavar="CONFIG.toml", help="tools, prompts and resources")
+    known, rest = parser.parse_known_args(arguments)
+    try:
+        with redirect_stdout(sys.stderr):  # what a module prints when it is imported is not for the client
+            custom = Custom(known.config)
+    except ConfigFault as fault:
+        sys.stderr.write(f"custom: {fault}\n")
+        raise SystemExit(2) from None
+    custom.server.run(rest)
+
+
+if __name__ == "__main__":
+    main()
