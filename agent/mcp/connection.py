@@ -123,7 +123,7 @@ class Connection:
 
     def on_trouble(self, trouble: Garbled | Stray) -> None:
         if isinstance(trouble, Garbled):
-            logger.warning("What came from the client is no message (%s): %s", trouble.reason, trouble.excerpt)
+            logger.warning("What came from the client is no message (%s): %r", trouble.reason, trouble.excerpt)
         else:
             logger.debug("The client answered what was not asked: %r", trouble.outcome.id)
 

@@ -131,6 +131,11 @@ def block_for(block: Json, revision: str) -> Json:
     return block
 
 
+def message_for(message: Json, revision: str) -> Json:
+    """The message of a prompt with content the revision has."""
+    return message | {"content": block_for(message["content"], revision)}
+
+
 def text(words: str) -> Json:
     return {"type": "text", "text": words}
 

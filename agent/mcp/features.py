@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from agent.mcp.content import contents, messages, text
+from agent.mcp.content import contents, message_for, messages, text
 from agent.mcp.context import ClientRefused, Context
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from agent.mcp.lifecycle import at_least
@@ -163,7 +163,7 @@ class Prompt:
         subject = f"prompt {self.about.name}"
         value = await _attempted(subject, self.signature, arguments, context)
         described = {"description": self.about.description} if self.about.description else {}
-        return {**described, "messages": messages(value)}
+        return {**described, "messages": [message_for(message, context.revision) for message in messages(value)]}
 
     def _argument(self, name: str, schema: Json) -> Json:
         described = {"description": schema["description"]} if schema.get("description") else {}

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from agent.mcp.envelope import ConnectionLost
 from agent.mcp.signature import SignatureError
-from agent.mcp.transports.stdio_server import stdio_server
+from agent.mcp.transports.stdio_server import StdioServerChannel, standard_streams
 
 if TYPE_CHECKING:
     from agent.mcp.server import Server
@@ -37,17 +38,17 @@ def _run_stdio(server: Server) -> None:
     if os.isatty(0):
         _say(f"{server.name} {server.version} waits for JSON-RPC, one message a line. Ctrl-D ends it.")
     try:
-        anyio.run(_serve_stdio, server)
-    except SignatureError as error:
+        with standard_streams() as (reading, writing):
+            anyio.run(_serve_stdio, server, reading, writing)
+    except (SignatureError, ConnectionLost) as error:
         _say(f"{server.name} cannot start: {error}")
         raise SystemExit(USAGE) from None
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
 
 
-async def _serve_stdio(server: Server) -> None:
-    async with stdio_server() as channel:
-        await server.serve(channel)
+async def _serve_stdio(server: Server, reading: int, writing: int) -> None:
+    await server.serve(StdioServerChannel(reading, writing))
 
 
 def _say(sentence: str) -> None:

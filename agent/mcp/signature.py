@@ -37,6 +37,8 @@ class Signature:
     def __init__(self, function: Callable[..., Any], context_type: type) -> None:
         self.function, self._context_type = function, context_type
         self.name = name_of(function)
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise SignatureError(f"{self.name}: a generator has no single result; return one, and report progress.")
         self._documented = read_docstring(inspect.getdoc(function))
         self.description = self._documented.summary
         self.parameters = _named_parameters(function, self.name)

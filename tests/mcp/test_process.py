@@ -166,6 +166,12 @@ def test_arguments_are_answered_with_a_sentence(arguments: list[str], code: int,
     assert (done.returncode, done.stdout, done.stderr.decode().strip()) == (code, b"", words)
 
 
+@pytest.mark.parametrize(("redirection", "stream"), [("<&-", "stdin"), (">&-", "stdout")])
+def test_a_missing_stream_is_named(redirection: str, stream: str) -> None:
+    done = ran(["sh", "-c", f'"{sys.executable}" -m servers.demo {redirection}'], b"")
+    assert (done.returncode, done.stderr.decode()) == (2, f"demo cannot start: {stream} is closed.\n")
+
+
 def test_a_function_that_cannot_be_offered_is_named(tmp_path: Path) -> None:
     text = """
 from agent.mcp import Server

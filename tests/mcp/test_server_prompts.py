@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent.mcp import Server
+from agent.mcp.content import Audio
 from agent.mcp.lifecycle import HANDSHAKE_REVISIONS
 from tests.mcp.raw_client import raw_client
 
@@ -60,6 +61,19 @@ async def test_a_prompt_is_described_and_filled_in() -> None:
                 {"role": "assistant", "content": {"type": "text", "text": "Gladly."}},
             ],
         }
+
+
+@pytest.mark.parametrize(("revision", "type"), [("2024-11-05", "text"), ("2025-03-26", "audio")])
+async def test_a_prompt_speaks_the_revision(revision: str, type: str) -> None:
+    server = Server("loud")
+
+    @server.prompt
+    async def listen() -> Audio:
+        return Audio(b"RIFF")
+
+    async with raw_client(server, revision) as client:
+        (message,) = (await client.ask("prompts/get", {"name": "listen"}))["messages"]
+    assert message["content"]["type"] == type
 
 
 @pytest.mark.parametrize(

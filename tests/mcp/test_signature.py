@@ -4,6 +4,7 @@ import datetime
 import enum
 import functools
 import typing
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 
@@ -250,6 +251,20 @@ def anything(**values: int) -> None: ...
 @pytest.mark.parametrize("function", [positional, starred, anything])
 def test_a_parameter_without_a_name_is_refused_at_once(function: Any) -> None:
     with pytest.raises(SignatureError, match=f"{function.__name__}: parameter"):
+        Signature(function, Ctx)
+
+
+def generator() -> Iterator[int]:
+    yield 1
+
+
+async def async_generator() -> AsyncIterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize("function", [generator, async_generator])
+def test_a_generator_is_refused_at_once(function: Any) -> None:
+    with pytest.raises(SignatureError, match=f"^{function.__name__}: a generator has no single result"):
         Signature(function, Ctx)
 
 

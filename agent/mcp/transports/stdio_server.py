@@ -7,12 +7,13 @@ that cannot block. Its flags are left as they are, since whoever started us may 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import Any
 
@@ -20,7 +21,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import ObjectStream
 
-from agent.mcp.envelope import Envelope, Inbound
+from agent.mcp.envelope import ConnectionLost, Envelope, Inbound
 from agent.mcp.framing import LINE_LIMIT, Lines, to_line
 
 READ_BYTES = 64 * 1024
@@ -100,17 +101,26 @@ class StdioServerChannel(ObjectStream[Any]):
             self._unsent.popleft()
 
 
-@asynccontextmanager
-async def stdio_server() -> AsyncIterator[StdioServerChannel]:
-    """The channel of this process, which has its stdout and stdin to itself as long as the block lasts."""
+@contextmanager
+def standard_streams() -> Iterator[tuple[int, int]]:
+    """Descriptors of stdin and stdout that nobody else has, as long as the block lasts.
+
+    To be entered before an event loop is made, which would take the number of one that is missing.
+
+    Raises:
+        ConnectionLost: the process was started without one of them.
+    """
     with _set_aside(0) as reading, _set_aside(1) as writing:
-        yield StdioServerChannel(reading, writing)
+        yield reading, writing
 
 
 @contextmanager
 def _set_aside(descriptor: int) -> Iterator[int]:
     """A private copy of a standard descriptor, while `print`, `input` and child processes get a harmless one."""
-    private = os.dup(descriptor)
+    try:
+        private = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    except OSError as error:
+        raise ConnectionLost(f"{('stdin', 'stdout')[descriptor]} is closed.") from error
     try:
         _divert(descriptor)
         yield private
