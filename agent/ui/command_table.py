@@ -44,53 +44,66 @@ class Argument(click.Argument):
 
 def global_options(*, hidden: bool = False) -> list[click.Parameter]:
     """Every option that stands before or after the command. Their names are the fields of `Options`."""
-    made: list[click.Parameter] = [
-        click.Option(["-p", "--prompt"], metavar="TEXT", help="Answer once and leave; - waits for a prompt on stdin."),
-        click.Option(
-            ["-m", "--model"], metavar="PROVIDER/MODEL", help="Which model answers, or an alias of the config."
-        ),
-        click.Option(["--system"], metavar="TEXT|@FILE", help="The system prompt."),
-        click.Option(["-c", "--config"], metavar="FILE", help="Instead of your file and the project's."),
-        click.Option(["--mcp-config"], multiple=True, metavar="FILE", help="Servers from another host's JSON."),
-        click.Option(
-            ["-s", "--server", "servers"],
-            multiple=True,
-            metavar="[NAME=]SPEC",
-            help="One more server: a .py file, a command line, or bundled:NAME.",
-        ),
-        click.Option(["--only"], multiple=True, metavar="NAME", help="Start only this configured server."),
+    made = [*_conversation(), *_servers(), *_permissions(), *_limits(), *_appearance()]
+    for option in made:
+        option.hidden = hidden
+    return list(made)
+
+
+def _conversation() -> list[click.Option]:
+    return [
+        _text("-p", "--prompt", metavar="TEXT", help="Answer once and leave; - waits for a prompt on stdin."),
+        _text("-m", "--model", metavar="PROVIDER/MODEL", help="Which model answers, or an alias of the config."),
+        _text("--system", metavar="TEXT|@FILE", help="The system prompt."),
+        _choice("-o", "--output", of=("text", "json", "jsonl"), help="The answer, one result object, or every event."),
+    ]
+
+
+def _servers() -> list[click.Option]:
+    spec = "One more server: a .py file, a command line, or bundled:NAME."
+    return [
+        _text("-c", "--config", metavar="FILE", help="Instead of your file and the project's."),
+        _texts("--mcp-config", metavar="FILE", help="Servers from another host's JSON."),
+        _texts("-s", "--server", "servers", metavar="[NAME=]SPEC", help=spec),
+        _texts("--only", metavar="NAME", help="Start only this configured server."),
         click.Option(["--no-servers"], is_flag=True, help="Start none of the configured servers."),
-        click.Option(
-            ["-o", "--output"],
-            type=click.Choice(["text", "json", "jsonl"]),
-            default="text",
-            help="The answer, one result object, or every event.",
-        ),
+    ]
+
+
+def _permissions() -> list[click.Option]:
+    elicit = "How servers' forms are answered; FILE holds answers as JSON."
+    return [
         click.Option(["-y", "--yes"], is_flag=True, help="Run tools without asking, but for those denied."),
-        click.Option(
-            ["--allow"], multiple=True, metavar="PATTERN", help="Run these tools without asking: server/tool, *."
-        ),
-        click.Option(["--deny"], multiple=True, metavar="PATTERN", help="Never run these tools."),
-        click.Option(
-            ["--sampling"], type=click.Choice(["ask", "allow", "deny"]), help="May servers put requests to the model?"
-        ),
-        click.Option(
-            ["--elicit"],
-            metavar="ask|decline|cancel|defaults|FILE",
-            help="How servers' forms are answered; FILE holds answers as JSON.",
-        ),
-        click.Option(["--max-turns"], type=click.IntRange(1), metavar="N", help="Model requests within one user turn."),
-        click.Option(
-            ["--timeout"],
-            type=click.FloatRange(0, min_open=True),
-            metavar="SECONDS",
-            help="For the whole run of a single answer.",
-        ),
-        click.Option(["--max-tokens"], type=click.IntRange(1), metavar="N", help="The length of one reply."),
-        click.Option(["--color"], type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours."),
+        _texts("--allow", metavar="PATTERN", help="Run these tools without asking: server/tool, *."),
+        _texts("--deny", metavar="PATTERN", help="Never run these tools."),
+        _choice("--sampling", of=("ask", "allow", "deny"), help="May servers put requests to the model?"),
+        _text("--elicit", metavar="ask|decline|cancel|defaults|FILE", help=elicit),
+    ]
+
+
+def _limits() -> list[click.Option]:
+    count, seconds = click.IntRange(1), click.FloatRange(0, min_open=True)
+    return [
+        click.Option(["--max-turns"], type=count, metavar="N", help="Model requests within one user turn."),
+        click.Option(["--timeout"], type=seconds, metavar="SECONDS", help="For the whole run of a single answer."),
+        click.Option(["--max-tokens"], type=count, metavar="N", help="The length of one reply."),
+    ]
+
+
+def _appearance() -> list[click.Option]:
+    return [
+        _choice("--color", of=("auto", "always", "never"), help="Colours."),
         click.Option(["-v", "--verbose"], count=True, help="Show what is usually left out; -vv also tracebacks."),
     ]
-    for option in made:
-        assert isinstance(option, click.Option)
-        option.hidden = hidden
-    return made
+
+
+def _text(*names: str, metavar: str, help: str) -> click.Option:
+    return click.Option(names, metavar=metavar, help=help)
+
+
+def _texts(*names: str, metavar: str, help: str) -> click.Option:
+    return click.Option(names, multiple=True, metavar=metavar, help=help)
+
+
+def _choice(*names: str, of: tuple[str, ...], help: str) -> click.Option:
+    return click.Option(names, type=click.Choice(of), help=help)

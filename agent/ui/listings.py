@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.host.content import EMPTY, content_of, resource_of, text_of, to_json
 from agent.ui.escapes import clean, clean_line
@@ -14,7 +14,23 @@ if TYPE_CHECKING:
     from agent.host.catalogue import Offered, ToolView
     from agent.host.connection import ServerView
     from agent.host.host import Host
-    from agent.mcp.wire import ReadResult, ToolResult
+
+
+class Called(Protocol):
+    """What a tool gave back."""
+
+    @property
+    def content(self) -> Sequence[Any]: ...
+
+    @property
+    def structured_content(self) -> Any: ...
+
+
+class Read(Protocol):
+    """What a resource holds."""
+
+    @property
+    def contents(self) -> Sequence[Any]: ...
 
 
 def servers_text(servers: Iterable[ServerView]) -> str:
@@ -37,7 +53,7 @@ def prompts_text(prompts: Iterable[Offered[types.Prompt]]) -> str:
     return "\n".join(_prompt(one.server, one.item) for one in prompts) or "There are no prompts."
 
 
-def result_text(result: ToolResult) -> str:
+def result_text(result: Called) -> str:
     """A tool's result in full: its content, or what stands in its place."""
     said = text_of(content_of(block) for block in result.content)
     if not said and result.structured_content is not None:
@@ -45,7 +61,7 @@ def result_text(result: ToolResult) -> str:
     return clean(said or EMPTY)
 
 
-def reading_text(reading: ReadResult) -> str:
+def reading_text(reading: Read) -> str:
     return clean(text_of(resource_of(contents) for contents in reading.contents) or EMPTY)
 
 

@@ -116,6 +116,8 @@ class Chat:
             self._refresh()
             await (obey(self, line) if line.startswith("/") else self.turn(user(line)))
         self._scopes.remove(scope)
+        if scope.cancelled_caught and line.startswith("/"):
+            self.say("■ Stopped.", "yellow")
         self._refresh()
 
     async def _converse(self, opening: Opening | None) -> None:
