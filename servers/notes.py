@@ -53,6 +53,7 @@ def notes_server(store: Store) -> Server:
     listing = Listing(server, store)
     offer_reading(server, store)
     offer_writing(server, store, listing)
+    offer_deleting(server, store, listing)
     offer_resources(server, store)
     offer_prompts(server, store)
     listing.begin()
@@ -156,6 +157,8 @@ def offer_writing(server: Server, store: Store, listing: Listing) -> None:
         anyio.from_thread.run(listing.refresh)
         return note
 
+
+def offer_deleting(server: Server, store: Store, listing: Listing) -> None:
     @server.tool(annotations=CHANGES)
     async def delete_note(ctx: Context, id: int) -> str:
         """Delete a note for good. The person is asked first, if that is possible.
