@@ -13,7 +13,7 @@ from agent.mcp.jsonrpc import INTERNAL_ERROR, Failure
 from tests.mcp.raw_client import raw_client
 
 METHODS = [
-    *("initialize", "ping", "shutdown", "logging/setLevel", "completion/complete"),
+    *("initialize", "ping", "logging/setLevel", "completion/complete"),
     *("tools/list", "tools/call", "prompts/list", "prompts/get"),
     *("resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe"),
 ]
