@@ -66,6 +66,7 @@ class Listing:
     def __init__(self, server: Server, store: Store) -> None:
         self._server, self._store = server, store
         self._turn = anyio.Lock()
+        self._thread = anyio.CapacityLimiter(1)  # its own: tools in all other threads may be waiting for `refresh`
         self._place = 0
         self._titles: dict[int, str] = {}
 
@@ -82,14 +83,17 @@ class Listing:
         """Announce what changed since the last time."""
         async with self._turn:
             try:
-                self._place, changed = await anyio.to_thread.run_sync(self._store.changes, self._place)
-                latest = await anyio.to_thread.run_sync(self._store.latest, LISTED) if changed else []
+                self._place, changed, latest = await anyio.to_thread.run_sync(self._news, limiter=self._thread)
             except sqlite3.Error:  # a file that is locked for long or on a disk that went away: look again later
                 return
         if changed:
             self._list(latest)
             for uri in (INDEX, *map(uri_of, changed)):
                 self._server.notify_resource_updated(uri)
+
+    def _news(self) -> tuple[int, list[int], list[Entry]]:
+        place, changed = self._store.changes(self._place)
+        return place, changed, self._store.latest(LISTED) if changed else []
 
     def _list(self, latest: Sequence[Entry]) -> None:
         titles = {entry.id: entry.title for entry in latest}

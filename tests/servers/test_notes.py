@@ -213,11 +213,11 @@ async def test_two_clients_of_one_server_both_hear_of_a_change(store: Store) -> 
                 await news.hear("notifications/resources/list_changed")
 
 
-async def test_many_calls_at_once_lose_nothing(store: Store) -> None:
+async def test_more_calls_at_once_than_there_are_threads_lose_nothing(store: Store) -> None:
     async with connected(store) as client, anyio.create_task_group() as tasks:
-        for number in range(40):
+        for number in range(100):
             tasks.start_soon(client.call_tool, "add_note", {"text": f"note {number}"})
-    assert sorted(hit.title for hit in store.search("note", 100)) == sorted(f"note {n}" for n in range(40))
+    assert sorted(hit.title for hit in store.search("note", 200)) == sorted(f"note {n}" for n in range(100))
 
 
 async def test_prompts_carry_the_notes(store: Store) -> None:
