@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.mcp import Server
+from agent.mcp import McpError, Server
 from agent.mcp.content import Audio
 from agent.mcp.lifecycle import HANDSHAKE_REVISIONS
 from tests.mcp.raw_client import raw_client
@@ -29,6 +29,10 @@ def a_reviewer() -> Server:
     @server.prompt
     async def broken() -> str:
         raise RuntimeError("no ink")
+
+    @server.prompt
+    async def refusing() -> str:
+        raise McpError(-31000, "not today")
 
     @server.completion("review", "focus")
     async def focus(value: str) -> list[str]:
@@ -82,6 +86,7 @@ async def test_a_prompt_speaks_the_revision(revision: str, type: str) -> None:
         ({"name": "nothing"}, -32602, "Unknown prompt: nothing"),
         ({"name": "review"}, -32602, "Invalid arguments for prompt review: code is missing."),
         ({"name": "review", "arguments": {"code": "", "depth": "x"}}, -32602, "Invalid arguments for prompt review: d"),
+        ({"name": "refusing"}, -31000, "not today"),
         ({"name": "broken"}, -32603, "prompt broken failed: no ink"),
     ],
 )  # fmt: skip

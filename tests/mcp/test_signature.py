@@ -4,7 +4,7 @@ import datetime
 import enum
 import functools
 import typing
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 
@@ -270,12 +270,14 @@ def test_a_generator_is_refused_at_once(function: Any) -> None:
 
 def unresolved(a: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821
 def schemaless(a: Opaque) -> None: ...
+def calling(a: Callable[[], int]) -> None: ...
 
 
 @pytest.mark.parametrize(
     ("function", "words"),
     [
         (unresolved, "name 'Nowhere' is not defined"),
+        (calling, "Cannot generate a JsonSchema for core_schema.CallableSchema"),
         (schemaless, "Unable to generate pydantic-core schema for <class '.*Opaque'>"),
     ],
 )
