@@ -55,7 +55,7 @@ class AnthropicMessages:
             self._client = client = self._client or _open_client(self._config)
             reply = _Reply(self._config, self._maker, request)
             body = body_of(request, self._maker, self._quirks)
-            async with await post(client, sdk, PATH, body, _headers(body)) as events:
+            async with await post(client, sdk, PATH, body, _headers(self._config, body)) as events:
                 expect_stream(self._config, events.response)
                 async for event in events:
                     for item in reply.read(event):
@@ -85,8 +85,12 @@ def _open_client(config: ProviderConfig) -> AsyncAnthropic:
     )
 
 
-def _headers(body: Json) -> dict[str, str]:
-    return {"anthropic-beta": BINDING_BETA} if "block_binding" in body.get("thinking", ()) else {}
+def _headers(config: ProviderConfig, body: Json) -> dict[str, str]:
+    """What the body needs, beside the betas the user asks for: the header of a request replaces the client's."""
+    if "block_binding" not in body.get("thinking", ()):
+        return {}
+    wanted = [value for name, value in config.headers.items() if name.lower() == "anthropic-beta"]
+    return {"anthropic-beta": ",".join([*wanted, BINDING_BETA])}
 
 
 @dataclass(slots=True)

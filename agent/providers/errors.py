@@ -154,9 +154,8 @@ def _explained(error: Exception, config: ProviderConfig, sdk: ModuleType, tools:
             return refusal(config, error.body or error.message, tools)
         case httpx2.HTTPError():
             return failure(config, "connection", str(error))
-    broken = failure(config, "protocol", f"{type(error).__name__}: {error}")
-    broken.retryable = True
-    return broken
+    said = _presentable(f"{type(error).__name__}: {error}", config.api_key)
+    return ProviderError("protocol", f"{config.name} sent a garbled reply ({said}); try again.", retryable=True)
 
 
 def _fields(body: object) -> dict[str, Any]:
@@ -172,14 +171,15 @@ def _fields(body: object) -> dict[str, Any]:
 
 
 def _kind(fields: dict[str, Any], text: str, status: int | None) -> ErrorKind:
+    by_status = _STATUSES.get(status or 0)
     for field in ("code", "type"):
         if kind := _CODES.get(str(fields.get(field))):
-            return kind
+            return by_status or kind if kind == "server" else kind  # a status may know better what is wrong there
     if _TOO_LONG.search(text):
         return "context"
     if status is None or status == 200:
         return "bad_request" if "invalid" in f"{fields.get('type')} {fields.get('code')}" else "server"
-    return _STATUSES.get(status) or ("server" if status >= 500 else "bad_request")
+    return by_status or ("server" if status >= 500 else "bad_request")
 
 
 def _tool_named(text: str, tools: Sequence[str]) -> str | None:

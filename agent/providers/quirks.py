@@ -70,19 +70,16 @@ BINDING_BETA = "thinking-binding-controls-2026-08-01"
 
 _ADAPTIVE = {"thinking": {"type": "adaptive", "display": "summarized", **_BINDING}}
 _LOW = {"output_config": {"effort": "low"}}
-_CLAUDE_5: dict[str, Any] = {"cache": True, "thinking": _ADAPTIVE, "lowest": {**_ADAPTIVE, **_LOW}}
-_UNFORCED: dict[str, Any] = {**_CLAUDE_5, "forced_tools": False}
+_CLAUDE_5 = {"cache": True, "forced_tools": False, "thinking": _ADAPTIVE, "lowest": {**_ADAPTIVE, **_LOW}}
 _CLAUDE_MODELS: dict[str, dict[str, Any]] = {
     "claude-": {"cache": True},
     "claude-fable-5": _CLAUDE_5,
-    "claude-fable-5-": _UNFORCED,
     "claude-mythos-5": _CLAUDE_5,
-    "claude-mythos-5-": _UNFORCED,
     "claude-opus-5": _CLAUDE_5,
-    "claude-opus-5-5": _UNFORCED,
     "claude-sonnet-5": _CLAUDE_5,
-    "claude-sonnet-5-5": {**_UNFORCED, "lowest": {"thinking": {"type": "between_tools"}, **_LOW}},
-    "claude-haiku-5-5": {**_UNFORCED, "lowest": {"thinking": {"type": "disabled"}}},
+    "claude-haiku-5": _CLAUDE_5,
+    "claude-sonnet-5-5": {**_CLAUDE_5, "lowest": {"thinking": {"type": "between_tools"}, **_LOW}},
+    "claude-haiku-5-5": {**_CLAUDE_5, "lowest": {"thinking": {"type": "disabled"}}},
 }
 
 

@@ -27,8 +27,8 @@ def router() -> Iterator[respx.MockRouter]:
     """Answers instead of the APIs. Every request that it saw must be one the real API would take."""
     with respx.mock(using="httpcore2", assert_all_called=False) as router:
         yield router
-    for call in router.calls:
-        assert faults_of(str(call.request.url), json.loads(call.request.content)) == []
+    for url, body in {(str(call.request.url), call.request.content) for call in router.calls}:
+        assert faults_of(url, json.loads(body)) == []
 
 
 @pytest.fixture(params=APIS, ids=lambda api: api.name)

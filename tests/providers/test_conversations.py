@@ -138,7 +138,7 @@ AS_IT_CAME: dict[str, list[dict[str, Any]]] = {
 
 
 async def test_reasoning_that_cannot_be_read_again_is_not_kept(router: respx.MockRouter) -> None:
-    body = RESPONSES.encode(Reply(("ok",), thinking=("hm",))).replace(b', "encrypted_content": "c2VjcmV0"', b"")
+    body = RESPONSES.encode(Reply(("ok",), thinking=("hm",))).replace(b',"encrypted_content":"c2VjcmV0"', b"")
     router.post(RESPONSES.url).respond(200, headers=SSE, content=body)
     end = finished(await heard(RESPONSES.open(), Request((user("hi"),))))
     assert end.message.native is not None

@@ -51,6 +51,7 @@ STATUSES: list[tuple[int, str, str | None, str, str, bool]] = [
     (502, "unknown", None, "Oh", "server", True),
     (503, "unknown", None, "Oh", "overloaded", True),
     (529, "overloaded_error", None, "Overloaded", "overloaded", True),
+    (529, "server_error", None, "Overloaded", "overloaded", True),
 ]
 
 
@@ -242,6 +243,7 @@ async def test_garbage_in_a_stream_is_one_error(router: respx.MockRouter, api: A
     error = await error_of(router, api, httpx.Response(200, headers=SSE, content=event))
     assert error.kind in ("protocol", "incomplete")
     assert error.retryable
+    assert str(error).endswith("; try again.")
 
 
 # Errors inside a stream

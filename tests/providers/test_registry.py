@@ -85,6 +85,14 @@ async def test_configured_headers_are_sent(router: respx.MockRouter, api: Api) -
     assert router.calls.last.request.headers["x-team"] == "blue"
 
 
+async def test_betas_of_the_user_and_of_the_adapter_go_together(router: respx.MockRouter) -> None:
+    config = ProviderConfig("anthropic", "anthropic", api_key="k", headers={"Anthropic-Beta": "mine-2026"})
+    router.post(MESSAGES.url).respond(200, headers=SSE, content=MESSAGES.encode(Reply(("ok",))))
+    await heard(open_provider(config, MESSAGES.model), ASK)
+    betas = router.calls.last.request.headers.get_list("anthropic-beta")
+    assert betas == ["mine-2026,thinking-binding-controls-2026-08-01"]
+
+
 @pytest.mark.parametrize("base_url", ["http://claude.test", "http://claude.test/", "http://claude.test/v1"])
 async def test_an_anthropic_base_url_may_end_in_v1(router: respx.MockRouter, base_url: str) -> None:
     router.post("http://claude.test/v1/messages").respond(200, headers=SSE, content=MESSAGES.encode(Reply(("ok",))))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import time
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -107,8 +109,8 @@ async def test_a_refusal_without_words_gives_its_reason(router: respx.MockRouter
 
 @pytest.mark.parametrize("reason", ["end_turn", "pause_turn", "something_new"])
 async def test_calls_count_whatever_the_stop_reason(router: respx.MockRouter, reason: str) -> None:
-    body = MESSAGES.encode(Reply((), (("c", "add", ("{}",)),), "tool_use")).replace(b'"tool_use", "stop_seq', b"@", 1)
-    answer(router, MESSAGES, body.replace(b"@", f'"{reason}", "stop_seq'.encode()))
+    body = MESSAGES.encode(Reply((), (("c", "add", ("{}",)),), "tool_use")).replace(b'"tool_use","stop_seq', b"@", 1)
+    answer(router, MESSAGES, body.replace(b"@", f'"{reason}","stop_seq'.encode()))
     end = finished(await heard(MESSAGES.open(), ASK))
     assert (end.message.stop, len(end.message.tool_calls)) == (Stop.TOOL_USE, 1)
 
@@ -161,8 +163,7 @@ async def test_an_invented_tool_name_is_told_and_can_be_replayed(router: respx.M
 # Streams in pieces
 
 
-async def outcome_of(router: respx.MockRouter, api: Api, provider: Provider, body: bytes) -> Finished | ProviderError:
-    answer(router, api, body)
+async def outcome_of(provider: Provider) -> Finished | ProviderError:
     try:
         return finished(await heard(provider, ASK))
     except ProviderError as error:
@@ -170,11 +171,12 @@ async def outcome_of(router: respx.MockRouter, api: Api, provider: Provider, bod
 
 
 async def test_a_stream_cut_at_any_byte_is_the_whole_reply_or_an_error(router: respx.MockRouter, api: Api) -> None:
-    body = api.encode(Reply(("wörld 😀",), (("c", "add", ('{"a":', "1}")),), "tool_use", thinking=("hm",)))
+    body = api.encode(Reply(("ö😀",), (("c", "add", ('{"a":', "1}")),), "tool_use", thinking=("hm",)))
+    cuts = [body[:end] for end in range(len(body) + 1)]
+    router.post(api.url).mock(side_effect=[httpx.Response(200, headers=SSE, content=cut) for cut in cuts])
     provider = api.open()  # reading the system's certificates takes longer than a whole reply
-    whole = await outcome_of(router, api, provider, body)
+    *outcomes, whole = [await outcome_of(provider) for _ in cuts]
     assert isinstance(whole, Finished)
-    outcomes = [await outcome_of(router, api, provider, body[:end]) for end in range(len(body))]
     assert {outcome.message for outcome in outcomes if isinstance(outcome, Finished)} <= {whole.message}
     errors = [outcome for outcome in outcomes if isinstance(outcome, ProviderError)]
     assert {error.kind for error in errors} == {"incomplete", "protocol"}
@@ -183,19 +185,19 @@ async def test_a_stream_cut_at_any_byte_is_the_whole_reply_or_an_error(router: r
 
 
 class Trickle(httpx.AsyncByteStream):
-    """A body that arrives byte by byte."""
+    """A body that arrives in pieces of a size."""
 
-    def __init__(self, body: bytes) -> None:
-        self._body = body
+    def __init__(self, body: bytes, size: int) -> None:
+        self._body, self._size = body, size
 
     async def __aiter__(self) -> Any:
-        for byte in self._body:
-            yield bytes([byte])
+        for start in range(0, len(self._body), self._size):
+            yield self._body[start : start + self._size]
 
 
 async def test_a_stream_may_come_byte_by_byte(router: respx.MockRouter, api: Api) -> None:
     body = api.encode(Reply(("wörld 😀",), (("c", "add", ('{"a":', "1}")),), "tool_use", thinking=("hm",)))
-    router.post(api.url).mock(return_value=httpx.Response(200, headers=SSE, stream=Trickle(body)))
+    router.post(api.url).mock(return_value=httpx.Response(200, headers=SSE, stream=Trickle(body, 1)))
     slowly = await heard(api.open(), ASK)
     answer(router, api, body)
     assert slowly == await heard(api.open(), ASK)
@@ -368,6 +370,22 @@ async def test_chunks_may_lack_almost_everything(router: respx.MockRouter, chunk
     answer(router, CHAT, frames(chunks))
     end = finished(await heard(CHAT.open(), ASK))
     assert (end.message.text, end.usage, end.model) == ("ok", None, "some-model")
+
+
+@pytest.mark.long
+async def test_a_long_stream_takes_time_in_proportion(router: respx.MockRouter, api: Api) -> None:
+    async def seconds(words: int) -> float:
+        body = Trickle(api.encode(Reply(("word",) * words)), 16_384)
+        router.post(api.url).mock(return_value=httpx.Response(200, headers=SSE, stream=body))
+        start = time.process_time()
+        async with aclosing(provider.stream(replace(ASK, stop_sequences=("wordless", "w0")))) as items:
+            async for _ in items:
+                pass
+        return time.process_time() - start
+
+    provider = api.open()
+    await seconds(100)  # what is slow only once
+    assert await seconds(100_000) < 20 * await seconds(10_000)
 
 
 async def test_summaries_are_given_up_where_the_account_may_not_have_them(router: respx.MockRouter) -> None:

@@ -54,7 +54,7 @@ def frame(event: Json | str) -> bytes:
     if isinstance(event, str):
         return f"data: {event}\n\n".encode()
     name = f"event: {event['type']}\n" if "type" in event else ""
-    return f"{name}data: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
+    return f"{name}data: {json.dumps(event, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
 def chat_stream(reply: Reply) -> bytes:
@@ -89,7 +89,8 @@ def _responses_events(reply: Reply) -> Iterator[Json]:
     yield {"type": "response.created", "response": started}
     for index, item in enumerate(output):
         at = {"output_index": index, "item_id": item["id"]}
-        yield {"type": "response.output_item.added", "output_index": index, "item": item}
+        begun = item | {key: type(item[key])() for key in ("content", "arguments", "summary") if key in item}
+        yield {"type": "response.output_item.added", "output_index": index, "item": begun}
         if item["type"] == "reasoning":
             for piece in reply.thinking:
                 yield {"type": "response.reasoning_summary_text.delta", **at, "summary_index": 0, "delta": piece}
