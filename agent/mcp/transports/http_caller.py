@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from urllib.request import getproxies, proxy_bypass
 
@@ -12,12 +12,14 @@ import httpx2
 from agent import __version__
 from agent.mcp.exchange import Head, Meaning, Moved, Refused, Unnamed, named, read_head, sniff
 from agent.mcp.transports.http_faults import lost
-from agent.mcp.transports.lanes import Lanes, tls_for
+from agent.mcp.transports.lanes import Lanes
 
 CONNECT_SECONDS = 10.0
 WRITE_SECONDS = 30.0  # without a byte of the request taken
-RECEIPT_SECONDS = 30.0  # for the answer to what needs none
 REDIRECTIONS = 5
+TIMEOUTS = {"timeout": {"connect": CONNECT_SECONDS, "read": None, "write": WRITE_SECONDS, "pool": None}}
+Ask = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
+
 OURS = {"user-agent": f"mcp-chat/{__version__}", "accept-encoding": "gzip, deflate"}
 
 
@@ -59,8 +61,8 @@ class Answer:
 
 
 class HttpCaller:
-    def __init__(self, client: httpx2.AsyncClient, url: str, headers: Mapping[str, str]) -> None:
-        self._client = client
+    def __init__(self, ask: Ask, url: str, headers: Mapping[str, str]) -> None:
+        self._ask, self._cookies = ask, httpx2.Cookies()
         self._headers = {name.lower(): value for name, value in {**OURS, **headers}.items()}
         self.url = url
 
@@ -77,7 +79,7 @@ class HttpCaller:
         for _ in range(REDIRECTIONS):
             response = await self._send(method, headers, content, url or self.url)
             try:
-                head = Head(str(response.url), response.status_code, response.headers)
+                head = Head(url or self.url, response.status_code, response.headers)
                 meaning = read_head(head)
                 if not isinstance(meaning, Moved):
                     yield Answer(head, meaning, response)
@@ -93,12 +95,18 @@ class HttpCaller:
 
     async def _send(self, method: str, headers: Mapping[str, str], content: bytes | None, url: str) -> httpx2.Response:
         try:
-            request = httpx2.Request(method, url, headers={**self._headers, **headers}, content=content)
-            if self._client.cookies:  # a balancer's, that keeps a session on its machine
-                self._client.cookies.set_cookie_header(request)
-            return await self._client.send(request, stream=True)
+            request = httpx2.Request(
+                method, url, headers={**self._headers, **headers}, content=content, extensions=TIMEOUTS
+            )
+            if self._cookies:  # a balancer's, that keeps a session on its machine
+                self._cookies.set_cookie_header(request)
+            response = await self._ask(request)
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
             raise lost(url, error) from error
+        if "set-cookie" in response.headers:
+            response.request = request
+            self._cookies.extract_cookies(response)
+        return response
 
 
 @asynccontextmanager
@@ -112,11 +120,15 @@ async def http_caller(
         raise lost(url, error) from error
     if address.scheme not in ("http", "https") or not address.host:
         raise lost(url, httpx2.UnsupportedProtocol(""))
-    timeout = httpx2.Timeout(connect=CONNECT_SECONDS, read=None, write=WRITE_SECONDS, pool=None)
     if transport is None and not _has_proxy(address):
-        transport = Lanes(tls_for(address))
-    async with httpx2.AsyncClient(auth=auth, timeout=timeout, transport=transport) as client:
-        yield HttpCaller(client, url, headers)
+        transport = Lanes()
+    async with httpx2.AsyncClient(auth=auth, transport=transport) as client:
+
+        async def ask_client(request: httpx2.Request) -> httpx2.Response:
+            return await client.send(request, stream=True)
+
+        # Where nothing is to be signed, the transport's own word is enough, and comes sooner.
+        yield HttpCaller(transport.handle_async_request if transport and not auth else ask_client, url, headers)
 
 
 def _has_proxy(url: httpx2.URL) -> bool:
