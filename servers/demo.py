@@ -62,7 +62,7 @@ async def book_seat(ctx: Context, train: str) -> str:
     seat = answer.content
     BOOKINGS.append(f"{train}: {seat.place}, {'with' if seat.meal else 'without'} a meal")
     server.notify_resource_updated("demo://bookings")
-    await ctx.log("info", f"{len(BOOKINGS)} seats are booked")
+    await ctx.log("info", f"seats booked: {len(BOOKINGS)}")
     return f"Booked on {BOOKINGS[-1]}."
 
 

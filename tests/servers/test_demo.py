@@ -119,7 +119,7 @@ async def test_a_booking_is_announced_to_who_subscribed() -> None:
             await told.wait()
         (contents,) = (await demo.read_resource("demo://bookings")).contents
         assert contents.text == '["ICE 2: aisle, with a meal"]'  # type: ignore[union-attr]
-    assert ("notifications/message", {"level": "info", "data": "1 seats are booked"}) in heard
+    assert ("notifications/message", {"level": "info", "data": "seats booked: 1"}) in heard
     BOOKINGS.clear()
 
 
