@@ -70,7 +70,7 @@ class ToolsTable(Table):
 class ServerTable(Table):
     """One server, reached in exactly one way. `timeout` is the seconds of a call without progress."""
 
-    bundled: Literal["demo"] | None = None
+    bundled: Literal["demo", "notes", "custom"] | None = None
     command: Filled | None = None
     args: tuple[str, ...] = ()
     env: dict[str, SecretStr] = Field(default_factory=dict)

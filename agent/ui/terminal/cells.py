@@ -1,5 +1,4 @@
 """Text measured in the cells of a terminal, where a Chinese character takes two and an accent none."""
-# ruff: noqa: TID253 - imported only when a terminal is drawn
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The chat's slash commands: the same words as on the command line, typed into the chat."""
-# ruff: noqa: TID253 - imported only when a terminal is drawn
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The terminal itself, as prompt-toolkit's output."""
-# ruff: noqa: TID253 - imported only when a terminal is drawn
 
 from __future__ import annotations
 

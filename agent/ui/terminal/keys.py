@@ -1,5 +1,4 @@
 """Which key does what. Everything else is prompt-toolkit's own line editing."""
-# ruff: noqa: TID253 - imported only when a terminal is drawn
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """What happened, as text for a terminal: rich draws it, once, and it is never drawn again."""
-# ruff: noqa: TID253 - imported only when a terminal is drawn
 
 from __future__ import annotations
 

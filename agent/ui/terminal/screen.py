@@ -3,7 +3,6 @@
 What is finished is written above it and never drawn again. The terminal stays raw all the while, so that Ctrl-C is a
 key, and typing ahead works.
 """
-# ruff: noqa: TID253 - imported only when a terminal is drawn
 
 from __future__ import annotations
 
