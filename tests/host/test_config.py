@@ -110,7 +110,7 @@ def test_two_servers_of_one_program_get_two_names(place: Place) -> None:
         ("'", '--server "\'" is no command line: No closing quotation.'),
         ("", "--server '' is empty: it needs a .py file, a command line, or bundled:NAME."),
         ("x=", "--server 'x=' is empty: it needs a .py file, a command line, or bundled:NAME."),
-        ("bundled:nope", "--server bundled:nope: bundled: input should be 'demo'."),
+        ("bundled:nope", "--server bundled:nope: bundled: input should be 'demo', 'notes' or 'custom'."),
         ("https://h/mcp", "--server https://h/mcp: this version reaches servers over stdio only."),
     ],
 )
