@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import AsyncIterator
 
 import anyio
@@ -331,6 +332,13 @@ async def test_what_needs_no_answer_may_go_wrong_in_silence() -> None:
             for method in ("plain", "odd", "notifications/cancelled"):
                 await channel.send(Envelope((Notification(method, {"requestId": 99}),)))
         await ask(channel, LIST)
+
+
+async def test_an_answer_may_be_compressed() -> None:
+    packed = Reply(body=gzip.compress(result(x=1)), headers={"content-encoding": "gzip"})
+    async with talking_to(lambda seen: packed) as (channel, scripted):
+        assert await ask(channel, LIST) == [Envelope((Result(1, {"x": 1}),), about=1)]
+    assert scripted.seen[0].headers["accept-encoding"] == "gzip, deflate"
 
 
 async def test_a_cookie_is_given_back() -> None:

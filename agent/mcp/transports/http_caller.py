@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from urllib.request import getproxies, proxy_bypass
 
@@ -28,7 +28,7 @@ class Answer:
 
     def __init__(self, head: Head, meaning: Meaning, response: httpx2.Response) -> None:
         self.head, self.meaning = head, meaning
-        self._body = response.aiter_bytes()
+        self._body = aiter(_body(response))
         self._begun: bytes | None = None
 
     async def sniffed(self) -> Meaning:
@@ -60,9 +60,18 @@ class Answer:
         return b"".join(pieces)
 
 
+def _body(response: httpx2.Response) -> AsyncIterable[bytes]:
+    """Decoding is httpx2's, but what is not encoded need not go through its hands."""
+    stream = response.stream
+    if "content-encoding" in response.headers or not isinstance(stream, httpx2.AsyncByteStream):
+        return response.aiter_bytes()
+    return stream
+
+
 class HttpCaller:
     def __init__(self, ask: Ask, url: str, headers: Mapping[str, str]) -> None:
         self._ask, self._cookies = ask, httpx2.Cookies()
+        self._parsed = "", httpx2.URL("")
         self._headers = {name.lower(): value for name, value in {**OURS, **headers}.items()}
         self.url = url
 
@@ -95,9 +104,10 @@ class HttpCaller:
 
     async def _send(self, method: str, headers: Mapping[str, str], content: bytes | None, url: str) -> httpx2.Response:
         try:
-            request = httpx2.Request(
-                method, url, headers={**self._headers, **headers}, content=content, extensions=TIMEOUTS
-            )
+            if self._parsed[0] != url:
+                self._parsed = url, httpx2.URL(url)
+            said = {**self._headers, **headers}
+            request = httpx2.Request(method, self._parsed[1], headers=said, content=content, extensions=TIMEOUTS)
             if self._cookies:  # a balancer's, that keeps a session on its machine
                 self._cookies.set_cookie_header(request)
             response = await self._ask(request)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.mcp.admission import ANY, LOOPBACK
 from agent.mcp.transports.http_server import HttpApp, asgi_app
@@ -45,8 +46,38 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
+class _OnePacket:
+    """A transport that sends what is written in one turn of the loop together: the head of an answer and its body."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._held: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        if not self._held:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._held.append(data)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        held, self._held = self._held, []
+        if held:
+            self._transport.write(b"".join(held))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 def _uvicorn(app: HttpApp) -> uvicorn.Server:
     import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Protocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]  # which one it is depends on what is installed
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(_OnePacket(transport))
 
     class Quiet(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -55,6 +86,7 @@ def _uvicorn(app: HttpApp) -> uvicorn.Server:
 
     config = uvicorn.Config(
         app,
+        http=Protocol,
         log_level="error",
         access_log=False,
         server_header=False,

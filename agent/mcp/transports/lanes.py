@@ -9,7 +9,7 @@ from __future__ import annotations
 import ssl
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -76,10 +76,12 @@ class _Body(httpx2.AsyncByteStream):
 
     def __init__(self, lanes: Lanes, origin: httpcore2.Origin, lane: Lane, response: httpcore2.Response) -> None:
         self._lanes, self._origin, self._lane, self._response = lanes, origin, lane, response
+        assert isinstance(response.stream, AsyncIterable)
+        self._parts = response.stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with _faults_of_httpx():
-            async for part in self._response.aiter_stream():
+            async for part in self._parts:
                 yield part
 
     async def aclose(self) -> None:
