@@ -4,8 +4,7 @@ The Peer decides what a message means; here is only what needs tasks and time. T
 
 * There is one reader. It never awaits a handler, so that a server which asks us something in the middle of our own
   call is served while we wait, and cancellation overtakes the work it cancels.
-* Every handler has a scope of its own, which the reader cancels when the request is withdrawn. Whether an answer may
-  still be sent is asked of the scope and not of the handler: a handler can finish in the very tick it is withdrawn.
+* Every handler has a scope of its own (`handling`), which the reader cancels when the request is withdrawn.
 * Whoever stops waiting says so (`notifications/cancelled`), under a bounded shield: the connection may be stuck.
 """
 
@@ -22,9 +21,12 @@ import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from agent.mcp.background import background
+from agent.mcp.batches import Batch
 from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope, Garbled, Inbound
+from agent.mcp.handling import Handling
 from agent.mcp.jsonrpc import (
     INTERNAL_ERROR,
+    INVALID_REQUEST,
     Failure,
     Message,
     Notification,
@@ -43,6 +45,8 @@ REASON_SECONDS = 2.0  # how long the reader may take to learn why sending failed
 CLOSED = "The connection is closed."
 
 OnProgress = Callable[[Params], None]
+OnSending = Callable[[RequestId], None]
+Batching = Callable[[], bool]
 
 
 class McpError(Exception):
@@ -88,19 +92,22 @@ class _Waiter:
 
 
 class Session:
-    """Made by `open_session`. `refuses_garbage`: answer what is no message with an error, as a server should."""
+    """Made by `open_session`. `heard` is set with the other side's first sign of life, or when it is gone.
 
-    def __init__(self, channel: Channel, handler: Handler, tasks: TaskGroup, *, refuses_garbage: bool) -> None:
-        self._channel, self._handler, self._tasks = channel, handler, tasks
-        self._refuses_garbage = refuses_garbage
+    `answers` is unset by a client of the stateless era, which says nothing but requests and notifications.
+    """
+
+    def __init__(
+        self, channel: Channel, handler: Handler, tasks: TaskGroup, *, refuses_garbage: bool, batching: Batching
+    ) -> None:
+        self._channel, self._handler = channel, handler
+        self._refuses_garbage, self._batching = refuses_garbage, batching
         self._peer = Peer()
+        self.answers = True
         self._waiters: dict[RequestId, _Waiter] = {}
-        self._handling: dict[RequestId, anyio.CancelScope] = {}
-        self._running = 0
-        self._idle = anyio.Event()
-        self._idle.set()
+        self._handling = Handling(self._peer, tasks, self._work, self._send)
         self._lost: str | None = None
-        self.closed = anyio.Event()
+        self.heard, self.closed = anyio.Event(), anyio.Event()
 
     async def request(
         self,
@@ -108,12 +115,14 @@ class Session:
         params: Params | None = None,
         *,
         on_progress: OnProgress | None = None,
+        on_sending: OnSending | None = None,
         about: RequestId | None = None,
         context: Mapping[str, Any] | None = None,
     ) -> Any:
         """Ask, and wait for the result. Cancelling the caller withdraws the request, except `initialize`.
 
-        `about` names the other side's request during which we ask, `context` what the transport needs to know.
+        `on_sending` hears its id before it leaves. `about` names the other side's request during which we ask,
+        `context` what the transport needs to know.
 
         Raises:
             McpError: the other side answered with an error.
@@ -124,6 +133,8 @@ class Session:
             raise ConnectionLost(self._lost)
         request = self._peer.call(method, params, progress=on_progress is not None)
         waiter = self._waiters[request.id] = _Waiter(anyio.Event(), on_progress)
+        if on_sending:
+            on_sending(request.id)
         try:
             await self._channel.send(Envelope((request,), about=about, context=context or {}))
             await waiter.done.wait()
@@ -152,13 +163,16 @@ class Session:
 
     async def idle(self) -> None:
         """Wait until no handler runs."""
-        await self._idle.wait()
+        await self._handling.idle()
 
     async def _say(self, message: Message, about: RequestId | None = None) -> None:
+        await self._send(Envelope((message,), about=about))
+
+    async def _send(self, item: Envelope) -> None:
         try:
-            await self._channel.send(Envelope((message,), about=about))
+            await self._channel.send(item)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            logger.debug("the connection closed before %s could be sent", type(message).__name__)
+            logger.debug("the connection closed before %d messages could be sent", len(item.messages))
 
     async def _explain(self, error: Exception) -> None:
         """Sending failed: the reader is about to learn why."""
@@ -170,6 +184,8 @@ class Session:
         """Read until the other side is gone."""
         lost = CLOSED
         try:
+            await self._take(await self._channel.receive())
+            self.heard.set()
             while True:
                 await self._take(await self._channel.receive())
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -178,15 +194,19 @@ class Session:
             lost = str(error)
         finally:
             self._lost = lost
+            self.heard.set()
             self.closed.set()
             for waiter in list(self._waiters.values()):
                 waiter.settle(ConnectionLost(lost))
 
     async def _take(self, item: Inbound) -> None:
         match item:
-            case Envelope(messages=messages, context=context):
-                for message in messages:
-                    await self._hear(message, context)
+            case Envelope(messages=messages, batch=batch, context=context):
+                if batch:
+                    await self._take_batch(messages, context)
+                else:
+                    for message in messages:
+                        await self._hear(message, context)
             case Garbled():
                 await self._puzzle(item)
             case Closed(about=about, error=error):
@@ -194,21 +214,36 @@ class Session:
                     self._peer.abandon(about, "its stream closed")
                     waiter.settle(error or ConnectionLost("The stream closed without an answer."))
 
-    async def _hear(self, message: Message, context: Mapping[str, Any]) -> None:
+    async def _take_batch(self, messages: tuple[Message, ...], context: Mapping[str, Any]) -> None:
+        if self._refuses_garbage and not self._batching():
+            await self._refuse(Failure(None, INVALID_REQUEST, "This revision of the protocol has no batches."))
+            return
+        batch = Batch() if self._batching() else None
+        for message in messages:
+            if isinstance(message, Request) and message.method == "initialize":
+                await self._refuse(Failure(message.id, INVALID_REQUEST, "A session does not begin in a batch."))
+            else:
+                await self._hear(message, context, batch)
+        if batch:
+            await self._handling.answer_together(batch.seal())
+
+    async def _hear(self, message: Message, context: Mapping[str, Any], batch: Batch | None = None) -> None:
+        if isinstance(message, Request) and not self.answers:
+            logger.debug("a request where the revision has none: %s", message.method)
+            return
         match self._peer.receive(message):
             case Answered(id, outcome):
                 if waiter := self._waiters.get(id):
                     waiter.settle(outcome)
             case Asked(request):
-                scope = self._handling[request.id] = anyio.CancelScope()
-                self._tasks.start_soon(self._serve, request, context, scope)
+                self._handling.start(request, context, batch)
             case Progressed(id, params):
                 if (waiter := self._waiters.get(id)) and waiter.on_progress:
                     self._call(waiter.on_progress, params)
             case Told(notification):
                 self._call(self._handler.on_notification, notification)
             case Withdrawn(id):
-                self._handling[id].cancel()
+                self._handling.withdraw(id)
             case Refused(reply):
                 await self._refuse(reply)
             case Stray() as stray:
@@ -228,42 +263,18 @@ class Session:
 
     async def _refuse(self, reply: Failure) -> None:
         """The reader itself answers here, so it must not be held up by a peer that does not read."""
-        with anyio.move_on_after(FAREWELL_SECONDS):
-            await self._say(reply)
+        if self.answers:
+            with anyio.move_on_after(FAREWELL_SECONDS):
+                await self._say(reply)
 
-    async def _serve(self, request: Request, context: Mapping[str, Any], scope: anyio.CancelScope) -> None:
-        outcome: Any = None
-        failure: McpError | None = None
-        if not self._running:
-            self._idle = anyio.Event()
-        self._running += 1
-        with scope:
-            try:
-                outcome = await self._handler.on_request(request, context)
-            except McpError as error:
-                failure = error
-            except Exception:
-                logger.exception("handling %s", request.method)
-                failure = McpError(INTERNAL_ERROR, "Internal error")
-        if self._handling.get(request.id) is scope:
-            del self._handling[request.id]
-        if not scope.cancel_called:  # withdrawn, even if the handler won the race: then no answer is owed
-            await self._answer(self._reply(request.id, outcome, failure))
-        self._running -= 1
-        if not self._running:
-            self._idle.set()
-
-    async def _answer(self, reply: Result | Failure) -> None:
+    async def _work(self, request: Request, context: Mapping[str, Any]) -> Result | Failure:
         try:
-            await self._say(reply, reply.id)
-        except (TypeError, ValueError):  # the handler returned what JSON has no words for
-            logger.exception("writing the answer to %r", reply.id)
-            await self._say(Failure(reply.id, INTERNAL_ERROR, "Internal error"), reply.id)
-
-    def _reply(self, id: RequestId, outcome: Any, failure: McpError | None) -> Result | Failure:
-        if failure is None:
-            return self._peer.answer(id, outcome)
-        return self._peer.fail(id, failure.code, failure.message, failure.data)
+            return Result(request.id, await self._handler.on_request(request, context))
+        except McpError as error:
+            return Failure(request.id, error.code, error.message, error.data)
+        except Exception:
+            logger.exception("handling %s", request.method)
+            return Failure(request.id, INTERNAL_ERROR, "Internal error")
 
     def _call(self, callback: Callable[..., None], *arguments: Any) -> None:
         """What a callback does wrong must not end the reader."""
@@ -274,9 +285,14 @@ class Session:
 
 
 @asynccontextmanager
-async def open_session(channel: Channel, handler: Handler, *, refuses_garbage: bool = False) -> AsyncIterator[Session]:
-    """A session over an open channel. Leaving it stops the reader and every handler, and answers nothing more."""
+async def open_session(
+    channel: Channel, handler: Handler, *, refuses_garbage: bool = False, batching: Batching = lambda: True
+) -> AsyncIterator[Session]:
+    """A session over an open channel. Leaving it stops the reader and every handler, and answers nothing more.
+
+    `refuses_garbage`: answer what is no message with an error, as a server should. `batching`: there are batches.
+    """
     async with background() as tasks:
-        session = Session(channel, handler, tasks, refuses_garbage=refuses_garbage)
+        session = Session(channel, handler, tasks, refuses_garbage=refuses_garbage, batching=batching)
         tasks.start_soon(session.listen)
         yield session

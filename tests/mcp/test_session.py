@@ -565,3 +565,103 @@ async def test_refusing_a_peer_that_does_not_read_does_not_stop_the_reader() -> 
             while not ear.heard:  # noqa: ASYNC110 — the reader's own bound ends it
                 await anyio.sleep(0.01)
     assert ear.heard == [Notification("after")]
+
+
+# Batches.
+
+
+async def test_a_batch_is_answered_by_one_array_when_its_last_request_is_done() -> None:
+    slow = anyio.Event()
+
+    async def answer(request: Request) -> Any:
+        if request.id == "slow":
+            await slow.wait()
+        if request.method == "bad":
+            raise McpError(5, "no")
+        return request.method
+
+    async with talking(Ear(answer)) as (_, far):
+        await far.say(Request("slow", "a"), Notification("n"), Request(2, "b"), Request(3, "bad"), batch=True)
+        await far.say(Request(4, "c"))
+        assert await far.hear() == Result(4, "c")
+        slow.set()
+        answers = await far.channel.receive()
+    assert answers == Envelope((Result(2, "b"), Failure(3, 5, "no"), Result("slow", "a")), batch=True)
+
+
+async def test_what_is_withdrawn_from_a_batch_is_missing_in_its_answer() -> None:
+    async def answer(request: Request) -> Any:
+        if request.method == "for ever":
+            await anyio.sleep_forever()
+        return {}
+
+    async with talking(Ear(answer)) as (_, far):
+        await far.say(Request(1, "for ever"), Request(2, "a"), batch=True)
+        await far.say(Request(3, "for ever"), Request(4, "for ever"), batch=True)
+        for id in (1, 3, 4):
+            await far.say(Notification("notifications/cancelled", {"requestId": id}))
+        assert await far.channel.receive() == Envelope((Result(2, {}),), batch=True)
+        await far.say(Request(5, "a"))
+        assert await far.hear() == Result(5, {})
+
+
+async def test_one_answer_of_a_batch_that_cannot_be_written_does_not_cost_the_others() -> None:
+    async def answer(request: Request) -> Any:
+        return object() if request.id == 1 else {}
+
+    async with talking(Ear(answer)) as (_, far):
+        await far.say(Request(1, "a"), Request(2, "a"), batch=True)
+        assert [await far.hear(), await far.hear()] == [Failure(1, INTERNAL_ERROR, "Internal error"), Result(2, {})]
+
+
+async def test_the_answers_to_our_own_requests_may_come_in_a_batch() -> None:
+    outcomes: list[Any] = []
+    async with talking() as (session, far), anyio.create_task_group() as tasks:
+        for _ in range(2):
+            await in_background(tasks, session, outcomes)
+        await far.say(Result(2, "b"), Result(1, "a"), batch=True)
+    assert sorted(outcomes) == ["a", "b"]
+
+
+async def test_no_session_begins_in_a_batch() -> None:
+    async with talking() as (_, far):
+        await far.say(Request(1, "initialize", {}), Request(2, "ping"), batch=True)
+        assert await far.hear() == Failure(1, INVALID_REQUEST, "A session does not begin in a batch.")
+        assert await far.channel.receive() == Envelope((Result(2, {}),), batch=True)
+
+
+async def test_where_the_revision_has_no_batches_a_server_refuses_one_and_a_client_makes_the_best_of_it() -> None:
+    async with talking(refuses_garbage=True, batching=lambda: False) as (_, far):
+        await far.say(Request(1, "a"), Request(2, "b"), batch=True)
+        assert await far.hear() == Failure(None, INVALID_REQUEST, "This revision of the protocol has no batches.")
+    async with talking(batching=lambda: False) as (_, far):
+        await far.say(Request(1, "a"), Request(2, "b"), batch=True)
+        assert [await far.hear(), await far.hear()] == [Result(1, {}), Result(2, {})]
+
+
+# The stateless era.
+
+
+async def test_a_client_that_only_asks_does_not_answer() -> None:
+    ear = Ear()
+    async with talking(ear) as (session, far):
+        session.answers = False
+        await far.say(Request(1, "ping"), Notification("n"))
+        await far.put(Garbled(INVALID_REQUEST, "bad", "{", 7, "request"))
+        await session.notify("last")
+        assert await far.hear() == Notification("last")
+    assert ear.heard == [Notification("n")]
+
+
+async def test_whoever_sends_hears_the_id_first_and_the_first_sign_of_life_is_noted() -> None:
+    ids: list[Any] = []
+    outcomes: list[Any] = []
+    async with talking() as (session, far), anyio.create_task_group() as tasks:
+        await in_background(tasks, session, outcomes, on_sending=ids.append)
+        assert (ids, session.heard.is_set()) == ([1], False)
+        await far.say(Notification("n"))
+        await session.heard.wait()
+        await far.say(Result(1, None))
+    async with talking() as (session, far):
+        await far.channel.aclose()
+        await session.heard.wait()

@@ -1,0 +1,34 @@
+"""The answers to the requests of one batch, which leave together (revision 2025-03-26, section "Batching")."""
+
+from __future__ import annotations
+
+from agent.mcp.jsonrpc import Failure, RequestId, Result
+
+Reply = Result | Failure
+
+
+class Batch:
+    """Each request that was `asked` is settled once: by its answer, or by None if none is owed any more."""
+
+    def __init__(self) -> None:
+        self._open: set[RequestId] = set()
+        self._replies: list[Reply] = []
+        self._sealed = False
+
+    def ask(self, id: RequestId) -> None:
+        self._open.add(id)
+
+    def settle(self, id: RequestId, reply: Reply | None) -> tuple[Reply, ...]:
+        """What is to be sent now: nothing, until the last request is settled."""
+        self._open.discard(id)
+        if reply is not None:
+            self._replies.append(reply)
+        return self._due()
+
+    def seal(self) -> tuple[Reply, ...]:
+        """All of it was read; what is to be sent now."""
+        self._sealed = True
+        return self._due()
+
+    def _due(self) -> tuple[Reply, ...]:
+        return () if self._open or not self._sealed else tuple(self._replies)

@@ -1,0 +1,94 @@
+"""The other side's requests on our side: each handled in a scope of its own, and answered once or not at all.
+
+Whether an answer may still be sent is asked of the scope and not of the handler: a handler can finish in the very tick
+it is withdrawn.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from agent.mcp.batches import Batch, Reply
+from agent.mcp.envelope import Envelope
+from agent.mcp.jsonrpc import INTERNAL_ERROR, Failure, Request, RequestId, Result
+from agent.mcp.peer import Peer
+
+logger = logging.getLogger(__name__)
+
+Work = Callable[[Request, Mapping[str, Any]], Awaitable[Reply]]
+"""Gives the answer; what goes wrong in it is an answer too."""
+Send = Callable[[Envelope], Awaitable[None]]
+
+
+class Handling:
+    def __init__(self, peer: Peer, tasks: TaskGroup, work: Work, send: Send) -> None:
+        self._peer, self._tasks, self._work, self._send = peer, tasks, work, send
+        self._scopes: dict[RequestId, anyio.CancelScope] = {}
+        self._batches: dict[RequestId, Batch] = {}
+        self._running = 0
+        self._idle = anyio.Event()
+        self._idle.set()
+
+    def start(self, request: Request, context: Mapping[str, Any], batch: Batch | None) -> None:
+        if batch:
+            batch.ask(request.id)
+            self._batches[request.id] = batch
+        scope = self._scopes[request.id] = anyio.CancelScope()
+        self._tasks.start_soon(self._serve, request, context, scope)
+
+    def withdraw(self, id: RequestId) -> None:
+        self._scopes[id].cancel()
+
+    async def idle(self) -> None:
+        """Wait until nothing is being handled."""
+        await self._idle.wait()
+
+    async def _serve(self, request: Request, context: Mapping[str, Any], scope: anyio.CancelScope) -> None:
+        outcome: Reply | None = None
+        if not self._running:
+            self._idle = anyio.Event()
+        self._running += 1
+        with scope:
+            outcome = await self._work(request, context)
+        if self._scopes.get(request.id) is scope:
+            del self._scopes[request.id]
+        withdrawn = scope.cancel_called
+        await self._answer(request.id, self._settled(outcome) if outcome and not withdrawn else None)
+        self._running -= 1
+        if not self._running:
+            self._idle.set()
+
+    def _settled(self, outcome: Reply) -> Reply:
+        match outcome:
+            case Result(id, value):
+                return self._peer.answer(id, value)
+            case Failure(id, code, message, data):
+                assert id is not None, "it answers a request"
+                return self._peer.fail(id, code, message, data)
+
+    async def _answer(self, id: RequestId, reply: Reply | None) -> None:
+        if self._batches and (batch := self._batches.pop(id, None)):
+            await self.answer_together(batch.settle(id, reply))
+        elif reply:
+            await self._answer_alone(reply)
+
+    async def answer_together(self, replies: tuple[Reply, ...]) -> None:
+        if not replies:
+            return
+        try:
+            await self._send(Envelope(replies, batch=True))
+        except (TypeError, ValueError):  # JSON has no words for one of them, which must not cost the others
+            for reply in replies:
+                await self._answer_alone(reply)
+
+    async def _answer_alone(self, reply: Reply) -> None:
+        try:
+            await self._send(Envelope((reply,), about=reply.id))
+        except (TypeError, ValueError):  # the handler returned what JSON has no words for
+            logger.exception("writing the answer to %r", reply.id)
+            await self._send(Envelope((Failure(reply.id, INTERNAL_ERROR, "Internal error"),), about=reply.id))
