@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx2
+
 from agent.mcp.envelope import Channel
 from agent.mcp.jsonrpc import Message, Result, decode, encode
 from agent.mcp.sse import EVENT_LIMIT, encode_event
@@ -46,8 +48,6 @@ class Scripted:
     def __init__(self, serve: Serve) -> None:
         self._serve = serve
         self.seen: list[Seen] = []
-        self.left: list[str] = []
-        """The methods of requests whose client went away before the answer had ended."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -96,8 +96,16 @@ def event(data: bytes, id: str | None = None, retry: int | None = None) -> bytes
 
 @asynccontextmanager
 async def talking_to(
-    serve: Serve, url: str = URL, *, headers: dict[str, str] | None = None, limit: int = EVENT_LIMIT
+    serve: Serve,
+    url: str = URL,
+    *,
+    headers: dict[str, str] | None = None,
+    auth: httpx2.Auth | None = None,
+    limit: int = EVENT_LIMIT,
 ) -> AsyncIterator[tuple[Channel, Scripted]]:
     server = Scripted(serve)
-    async with bridge(server) as network, http(url, headers=headers, limit=limit, transport=network) as channel:
+    async with (
+        bridge(server) as network,
+        http(url, headers=headers, auth=auth, limit=limit, transport=network) as channel,
+    ):
         yield channel, server

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 import anyio
+import httpx2
 import pytest
 
 from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope, Garbled
@@ -339,6 +340,22 @@ async def test_an_answer_may_be_compressed() -> None:
     async with talking_to(lambda seen: packed) as (channel, scripted):
         assert await ask(channel, LIST) == [Envelope((Result(1, {"x": 1}),), about=1)]
     assert scripted.seen[0].headers["accept-encoding"] == "gzip, deflate"
+
+
+async def test_whoever_signs_requests_sees_the_answers_and_may_try_again() -> None:
+    class Login(httpx2.Auth):
+        async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+            response = yield request
+            if response.status_code == 401:
+                request.headers["authorization"] = "Bearer new"
+                yield request
+
+    def serve(seen: Seen) -> Reply:
+        return server(seen) if seen.headers.get("authorization") == "Bearer new" else Reply(401, "text/plain", b"who?")
+
+    async with talking_to(serve, auth=Login()) as (channel, scripted):
+        assert await ask(channel, LIST) == [Envelope((Result(1, {}),), about=1)]
+    assert [seen.message for seen in scripted.seen] == [LIST, LIST]
 
 
 async def test_a_cookie_is_given_back() -> None:

@@ -10,7 +10,7 @@ import pytest
 from anyio.abc import SocketStream
 
 from agent.mcp.envelope import Channel, Closed, Envelope
-from agent.mcp.jsonrpc import Notification, Request, Result
+from agent.mcp.jsonrpc import Notification, Request, Result, encode
 from agent.mcp.routing import REVISION_KEY
 from agent.mcp.transports import http_exchange, http_streams
 from agent.mcp.transports.http_client import http
@@ -91,6 +91,27 @@ async def test_one_connection_serves_request_after_request() -> None:
         for _ in range(5):
             assert await ask(channel, Request(1, "ping")) == Envelope((Result(1, {}),), about=1)
         assert host.connections == 1
+
+
+async def test_a_large_request_arrives_whole() -> None:
+    async def measure(stream: SocketStream) -> None:
+        seen = await request(stream)
+        await stream.send(document(result(size=len(seen.partition(b"\r\n\r\n")[2]))))
+
+    asked = Request(1, "x", {"text": "x" * 1_000_000})
+    async with listening(measure) as host, http(host.url) as channel:
+        assert await ask(channel, asked) == Envelope((Result(1, {"size": len(encode(asked))}),), about=1)
+
+
+async def test_a_server_that_has_had_enough_may_say_so_before_it_hangs_up() -> None:
+    async def full(stream: SocketStream) -> None:
+        await stream.receive()
+        await stream.send(b"HTTP/1.1 413 Too Large\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\nFull")
+
+    async with listening(full) as host, http(host.url) as channel:
+        closed = await ask(channel, Request(1, "x", {"text": "x" * 50_000}))
+    assert isinstance(closed, Closed)
+    assert str(closed.error).endswith("expected JSON or SSE, got text/plain (413): Full.")
 
 
 async def test_requests_in_flight_have_a_connection_each_and_leave_it_to_the_next() -> None:

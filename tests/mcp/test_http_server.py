@@ -200,14 +200,27 @@ async def test_a_handshake_that_fails_leaves_no_session() -> None:
             await anyio.wait_all_tasks_blocked()
 
 
-async def test_only_so_many_sessions_are_kept_and_none_that_nobody_uses(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with serving(Demo(), max_sessions=1, idle_seconds=0.02) as web:
-        session = await begin(web)
+async def test_the_session_that_is_idle_for_longest_makes_room() -> None:
+    async with serving(Demo(), max_sessions=2) as web:
+        sessions = [await begin(web) for _ in range(3)]
+        answers = [await web.post(URL, json=message("ping", 1), headers=BOTH | session) for session in sessions]
+    assert [answer.status_code for answer in answers] == [404, 200, 200]
+
+
+async def test_a_session_in_use_makes_no_room() -> None:
+    async with serving(Demo(), max_sessions=1) as web, streaming(web, "GET", await begin(web)):
         assert (await web.post(URL, json=message("initialize", 1), headers=BOTH)).status_code == 503
+
+
+async def test_a_session_that_nobody_uses_ends() -> None:
+    async with serving(Demo(), idle_seconds=0.05) as web:
+        session = BOTH | await begin(web)
+        status = 400
         with anyio.fail_after(5):
-            while (await web.post(URL, json=message("initialize", 1), headers=BOTH)).status_code == 503:
+            while status == 400:  # a batch is refused without being a use of the session
                 await anyio.wait_all_tasks_blocked()
-        assert (await web.post(URL, json=message("ping", 1), headers=BOTH | session)).status_code == 404
+                status = (await web.post(URL, json=[message("ping", 1)], headers=session)).status_code
+    assert status == 404
 
 
 async def test_without_its_lifespan_an_app_says_what_is_missing() -> None:
@@ -290,12 +303,16 @@ async def test_a_withdrawn_call_is_stopped_and_not_answered() -> None:
     async with serving(demo) as web:
         session = await begin(web)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: web.post(URL, json=call("slow"), headers=BOTH | session))
+
+            async def wait_in_vain() -> None:
+                answer = await web.post(URL, json=call("slow"), headers=BOTH | session)
+                assert (answer.status_code, answer.content) == (202, b"")
+
+            tasks.start_soon(wait_in_vain)
             await demo.running.wait()
             await web.post(URL, json=message("notifications/cancelled", requestId=2), headers=BOTH | session)
             with anyio.fail_after(5):
                 await demo.stopped.wait()
-            tasks.cancel_scope.cancel()
 
 
 async def test_a_question_goes_out_on_the_stream_of_the_call_it_belongs_to() -> None:
@@ -434,6 +451,20 @@ async def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.Monk
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [(b"host", b"localhost")]}
     with anyio.fail_after(5):
         await app(scope, receive, send)
+    assert sent[0]["status"] == 413
+
+
+async def test_a_client_that_leaves_before_its_body_is_there_is_let_go() -> None:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(part: Any) -> None:
+        sent.append(part)
+
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [(b"host", b"localhost")]}
+    await asgi_app(Demo().server)(scope, receive, send)
     assert sent[0]["status"] == 413
 
 

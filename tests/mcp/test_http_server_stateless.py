@@ -18,6 +18,7 @@ from agent.mcp.session import McpError, Session, open_session
 from agent.mcp.transports import http_stateless
 from agent.mcp.transports.http_client import http
 from agent.mcp.transports.http_server import asgi_app
+from agent.mcp.transports.http_stateless import PostChannel
 from tests.mcp.bridge import bridge
 
 pytestmark = pytest.mark.anyio
@@ -188,6 +189,22 @@ async def test_a_notification_is_received_and_means_nothing() -> None:
         headers = {"accept": "*/*", "mcp-protocol-version": "2026-07-28"}
         answer = await web.post(URL, json=told, headers=headers)
     assert (answer.status_code, answer.content) == (202, b"")
+
+
+async def test_a_channel_of_one_request_ends_when_it_is_closed() -> None:
+    channel = PostChannel(Request(1, "x"), {})
+    assert await channel.receive() == Envelope((Request(1, "x"),))
+    async with anyio.create_task_group() as tasks:
+
+        async def hear() -> None:
+            with pytest.raises(anyio.EndOfStream):
+                await channel.receive()
+
+        tasks.start_soon(hear)
+        await anyio.wait_all_tasks_blocked()
+        await channel.send_eof()
+        assert channel.stream.ended
+        await channel.aclose()
 
 
 async def test_both_ends_of_ours_understand_each_other() -> None:

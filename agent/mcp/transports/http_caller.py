@@ -132,7 +132,7 @@ async def http_caller(
         raise lost(url, httpx2.UnsupportedProtocol(""))
     if transport is None and not _has_proxy(address):
         transport = Lanes()
-    async with httpx2.AsyncClient(auth=auth, transport=transport) as client:
+    async with httpx2.AsyncClient(auth=auth, transport=transport, trust_env=transport is None) as client:
 
         async def ask_client(request: httpx2.Request) -> httpx2.Response:
             return await client.send(request, stream=True)
@@ -143,5 +143,7 @@ async def http_caller(
 
 def _has_proxy(url: httpx2.URL) -> bool:
     """Whether the environment wants a proxy for this URL, which is then left to httpx2 altogether."""
+    if url.host in ("localhost", "127.0.0.1", "::1"):
+        return False
     proxies = getproxies()
     return bool(proxies.get(url.scheme) or proxies.get("all")) and not proxy_bypass(url.host)

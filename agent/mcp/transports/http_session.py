@@ -9,8 +9,9 @@ import anyio
 from anyio.abc import ObjectStream
 
 from agent.mcp.envelope import Closed, Envelope
-from agent.mcp.jsonrpc import Failure, Message, Request, RequestId, Result, encode
+from agent.mcp.jsonrpc import Failure, Message, Notification, Request, RequestId, Result, as_request_id, encode
 from agent.mcp.lifecycle import at_least
+from agent.mcp.peer import CANCELLED
 from agent.mcp.transports.event_store import EventStore, EventStream, Reader
 
 WAITING = 64  # envelopes the server may be behind
@@ -69,6 +70,9 @@ class HttpSession(ObjectStream[Any]):
             await self._posted.send(Envelope(messages, batch, context=context))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has just left
             self.close()
+        for message in messages:
+            if isinstance(message, Notification) and message.method == CANCELLED:
+                self._release(as_request_id((message.params or {}).get("requestId")))
         return stream
 
     def is_owed(self, id: RequestId) -> bool:
@@ -98,10 +102,14 @@ class HttpSession(ObjectStream[Any]):
         match answer:
             case Result(value={"protocolVersion": str(revision)}) if not self.revision:
                 self.revision = revision
-        if answer.id is None or not (stream := self._owed.pop(answer.id, None)):
-            return
-        await stream.append(data, answer=True)
-        if stream not in self._owed.values():
+        if answer.id is not None and (stream := self._owed.get(answer.id)):
+            await stream.append(data, answer=True)
+            self._release(answer.id)
+
+    def _release(self, id: RequestId | None) -> None:
+        """The request is answered, or no answer is wanted any more; its stream may have others to wait for."""
+        stream = None if id is None else self._owed.pop(id, None)
+        if stream and stream not in self._owed.values():
             stream.end()
 
     def _stream_of(self, about: RequestId | None) -> EventStream:

@@ -126,8 +126,10 @@ class Sessions:
         elif answers := session.answered_at_once(stream):
             body = b"[" + b",".join(answers) + b"]" if batch else answers[0]
             await send_document(send, 200, body, named)
-        else:
+        elif session.is_closed:
             await send_refusal(send, refusal(404, INTERNAL_ERROR, "The session ended before there was an answer."))
+        else:
+            await send_document(send, 202, b"")  # the client withdrew its request
 
     def _opening(self, session: HttpSession, stream: EventStream) -> bytes:
         """A place to come back to, for clients that know what an event without data means."""
@@ -137,18 +139,28 @@ class Sessions:
     def _begin(self) -> HttpSession | Refusal:
         if self._tasks is None:
             return refusal(500, INTERNAL_ERROR, "The server has not been started: its ASGI lifespan was not run.")
-        if len(self._sessions) >= self._limit:
+        if len(self._sessions) >= self._limit and not self._make_room():
             return refusal(503, INTERNAL_ERROR, "There are too many sessions; try again later.")
         session = HttpSession(secrets.token_urlsafe(24))
         self._sessions[session.id] = session
         self._tasks.start_soon(self._serve, session)
         return session
 
+    def _make_room(self) -> bool:
+        """End the session that has been idle for longest: most clients never say that they have left."""
+        idle = [session for session in self._sessions.values() if not session.busy]
+        if not idle:
+            return False
+        longest = min(idle, key=lambda session: session.used_at)
+        del self._sessions[longest.id]
+        longest.close()
+        return True
+
     async def _serve(self, session: HttpSession) -> None:
         try:
             await serve_contained(self._server, session)
         finally:
-            del self._sessions[session.id]
+            self._sessions.pop(session.id, None)
 
     def _find(self, headers: Mapping[str, str]) -> HttpSession | Refusal:
         id = headers.get(SESSION_HEADER)
