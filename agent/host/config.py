@@ -40,7 +40,8 @@ class Config:
     """All that is decided before anything starts.
 
     `disabled` are entries left out, each with its reason; `consent` is what the person must agree to before more
-    servers start; `notices` are sentences for the person; `model_reason` says why it is that `model`.
+    servers start; `notices` are sentences for the person; `model_reason` says why it is that `model`; `trace` is the
+    file for all messages.
     """
 
     settings: Settings
@@ -53,6 +54,7 @@ class Config:
     consent: Consent | None = None
     notices: tuple[str, ...] = ()
     data_folder: Path = Path()
+    trace: Path | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     def mask(self, text: str) -> str:
@@ -127,6 +129,7 @@ def resolve(options: Options, environ: Mapping[str, str], cwd: Path) -> Config:
         consent=consent,
         notices=notices,
         data_folder=data_folder(environ),
+        trace=cwd / options.trace.expanduser() if options.trace else None,
         secrets=_secrets(both, [*ready.values(), *tables.values()], providers, environ),
     )
 

@@ -16,8 +16,12 @@ from pydantic import ValidationError
 from agent.host.config_errors import ConfigError, Disabled, fault
 from agent.host.config_models import ProviderTable, ServerTable
 from agent.host.config_values import UnsetVariable, absolute, anchor_provider, anchor_server, expand
+from agent.mcp.exchange import masked
 
 _NAMED = re.compile(r"([A-Za-z0-9_-]+)=(.*)", re.DOTALL)
+NO_SIGNING_IN = (
+    "this version cannot sign in to servers yet; leave auth out, and put a token that you have into headers."
+)
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -52,8 +56,10 @@ def load_server(entry: Entry, environ: Mapping[str, str]) -> ServerTable | Disab
         return entry.disabled(f"{entry.where}.command: is missing; a server needs command, url or bundled.")
     if len(table.ways) > 1:
         return entry.disabled(f"{entry.where}: {' and '.join(table.ways)} exclude each other.")
-    if table.url is not None:
-        return entry.disabled(f"{entry.where}.url: this version reaches servers over stdio only.")
+    if table.url is not None and (objection := _objection(table.url)):
+        return entry.disabled(f"{entry.where}.url: {objection}")
+    if table.auth == "oauth":
+        return entry.disabled(f"{entry.where}.auth: {NO_SIGNING_IN}")
     return anchor_server(table, entry.source.parent)
 
 
@@ -82,15 +88,25 @@ def parse_spec(spec: str, taken: Collection[str], cwd: Path) -> tuple[str, Serve
     named = _NAMED.fullmatch(spec)
     name, rest = (named[1], named[2]) if named else ("", spec)
     if not rest.strip():
-        raise ConfigError(f"--server {spec!r} is empty: it needs a .py file, a command line, or bundled:NAME.")
+        raise ConfigError(f"--server {spec!r} is empty: it needs a .py file, a command line, a URL, or bundled:NAME.")
     guess, raw = _read_spec(rest.strip(), cwd)
-    if "url" in raw:
-        raise ConfigError(f"--server {spec}: this version reaches servers over stdio only.")
+    if "url" in raw and (objection := _objection(raw["url"])):
+        raise ConfigError(f"--server {masked(raw['url'])}: {objection}")
     try:
         table = ServerTable.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(f"--server {spec}: {fault(ServerTable, '', error)}") from error
     return name or _unique(_UNFIT.sub("-", guess).strip("-") or "server", taken), table
+
+
+def _objection(url: str) -> str | None:
+    """What is wrong with an address."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    return None if usable else "is no address of a server; write https://HOST/PATH."
 
 
 def _read_spec(spec: str, cwd: Path) -> tuple[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr
 
@@ -14,8 +15,9 @@ from agent.host.config_models import ANSWERS, ProviderTable, ServerTable
 
 _REFERENCE = re.compile(r"\$\{([^}]*)\}")
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie", re.IGNORECASE)
-_URL_SECRETS = re.compile(r"://([^/@\s]+)@|[?&][^=&#\s]+=([^&#\s]+)")
 SHORTEST_SECRET = 4
+LONGEST_WORD = 16
+"""Characters above which a value in a URL's query is taken for a secret, whatever its name."""
 
 
 class UnsetVariable(ValueError):
@@ -68,8 +70,24 @@ def secrets_of(table: ServerTable | ProviderTable) -> set[str]:
         values["api_key"] = table.api_key
     found = {value.get_secret_value() for value in values.values()}
     found |= {value.rpartition(" ")[2] for value in found}  # "Bearer abc": the token alone is as secret
-    found |= {part for match in _URL_SECRETS.finditer(address or "") for part in match.groups() if part}
-    return found
+    return found | url_secrets(address or "")
+
+
+def url_secrets(url: str) -> set[str]:
+    """The credentials in a URL, and what of its query is likely to be some: as they stand there, and decoded."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return set()
+    credentials = parts.netloc.rpartition("@")[0]
+    found = {credentials, credentials.partition(":")[2]}
+    for pair in parts.query.split("&"):
+        name, _, value = pair.partition("=")
+        if _SECRET_NAME.search(name):
+            found |= {pair, value}  # the pair too, as a short value alone is not masked
+        elif len(value) > LONGEST_WORD:
+            found.add(value)
+    return {form for text in found for form in (text, unquote(text)) if form}
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
@@ -15,21 +14,25 @@ from agent.chat.outbox import Outbox
 from agent.host.client_features import ClientFeatures
 from agent.host.config import Config
 from agent.host.config_models import ServerTable
-from agent.host.errors import ServerUnavailable
+from agent.host.errors import ServerUnavailable, explained
 from agent.host.lifeline import Lifeline
 from agent.host.offers import CHANGES, FETCH, Offers, fetch
 from agent.host.patience import Patience
+from agent.host.server_log import logged
+from agent.host.server_view import ServerView, State
+from agent.host.subscriptions import Subscriptions
+from agent.host.trace import Trace
+from agent.host.transports import PLAIN, is_readable_on_the_way, kind_of, noise_of, reach, stderr_of
+from agent.host.verdicts import Verdicts
 from agent.mcp.background import background
 from agent.mcp.envelope import ConnectionLost, Transport
 from agent.mcp.lifecycle import NotOffered
 from agent.mcp.session import McpError, Unreadable
-from agent.mcp.transports.stdio import StdioTransport, stdio
 
 if TYPE_CHECKING:
     from agent.mcp.client import Client
 
 T = TypeVar("T")
-State = Literal["starting", "ready", "failed", "lost", "stopped"]
 OpenTransport = Callable[[ServerTable], Transport]
 Start = Callable[["Connection"], None]
 
@@ -37,52 +40,33 @@ SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about a failure
 
 
 @dataclass(frozen=True, slots=True)
-class ServerView:
-    """A server as it is now, without secrets.
+class Surroundings:
+    """What all connections share."""
 
-    `latency` is what one request took, in seconds; `noise` counts what it printed on stdout that is no message, and
-    `stderr` is the end of what it wrote there.
-    """
-
-    name: str
-    state: State
-    detail: str = ""
-    transport: str = ""
-    revision: str = ""
-    latency: float | None = None
-    tools: int = 0
-    resources: int = 0
-    prompts: int = 0
-    stderr: str = ""
-    noise: int = 0
-    required: bool = False
-
-
-def start_process(table: ServerTable) -> Transport:
-    return stdio(table.argv, env=table.environment, cwd=table.cwd)
+    config: Config
+    outbox: Outbox
+    features: ClientFeatures
+    trace: Trace
+    verdicts: Verdicts
+    open_transport: OpenTransport = reach
 
 
 class Connection:
     """`live` is one life, run as a task; `start` begins one. All else may be called at any time."""
 
-    def __init__(
-        self,
-        name: str,
-        config: Config,
-        outbox: Outbox,
-        features: ClientFeatures,
-        start: Start,
-        open_transport: OpenTransport = start_process,
-    ) -> None:
+    def __init__(self, name: str, surroundings: Surroundings, start: Start) -> None:
+        config = surroundings.config
         self.name, self.table, self._mask = name, config.servers[name], config.mask
         self.state: State = "stopped"
         self.detail = ""
         self.client: Client | None = None
         self.offers = Offers()
+        self.subscriptions = Subscriptions()
         self.settled, self.ended = anyio.Event(), anyio.Event()
-        self._outbox, self._features, self._start = outbox, features, start
-        self._transport = open_transport(self.table)
-        self.lifeline = Lifeline(self._transport)
+        self._outbox, self._features, self._start = surroundings.outbox, surroundings.features, start
+        self._trace, self._verdicts = surroundings.trace, surroundings.verdicts
+        self._transport = surroundings.open_transport(self.table)
+        self.lifeline = Lifeline(self._transport, self._trace.tap(name))
         self._scope = anyio.CancelScope()
         self._latency: float | None = None
         self._patiences: set[Patience] = set()
@@ -95,8 +79,10 @@ class Connection:
         """What is true from the moment it is decided to start it, before its task runs."""
         self.settled, self.ended = anyio.Event(), anyio.Event()
         self._scope, self._stale = anyio.CancelScope(), set()
-        self.lifeline = Lifeline(self._transport)
+        self.lifeline = Lifeline(self._transport, self._trace.tap(self.name))
         self._become("starting")
+        if is_readable_on_the_way(self.table.url):
+            self._outbox.emit(Noticed(self.name, "warning", PLAIN))
 
     async def live(self) -> None:
         """Connect, watch, leave. However it ends, the state says how, and nobody is left waiting."""
@@ -117,7 +103,7 @@ class Connection:
                 async with self._connect() as client:
                     await self._watch(client)
         except ConnectionLost as error:
-            self._become("lost" if self.state == "ready" else "failed", str(error))
+            self._become("lost" if self.state == "ready" else "failed", explained(error))
         except (McpError, Unreadable) as error:
             self._become("failed", f"It refused to be initialized: {error}")
 
@@ -134,11 +120,11 @@ class Connection:
     @asynccontextmanager
     async def _connect(self) -> AsyncIterator[Client]:
         """A client that has been introduced and whose lists are known."""
-        async with self.lifeline as channel:
+        async with self.lifeline.opened_ahead():
             from agent.mcp.client import Client  # while the server starts, and not before
 
             async with Client(
-                nullcontext(channel),
+                self.lifeline,
                 answer=self._answer,
                 capabilities=self._features.capabilities(self.name),
                 on_notification=self._hear,
@@ -153,9 +139,18 @@ class Connection:
         for kind in FETCH:
             offers = await fetch(client, kind, offers, self._notice)
             self._latency = self._latency or anyio.current_time() - started
+        await self._resubscribe(client)
         self.client, self.offers = client, offers
         self._become("ready", str(offers))
         self.settled.set()
+
+    async def _resubscribe(self, client: Client) -> None:
+        for uri in self.subscriptions.uris:
+            try:
+                await client.subscribe(uri)
+            except (McpError, NotOffered, Unreadable) as error:
+                self.subscriptions.discard(uri)
+                self._notice(f"The changes of {uri} are not told any more: {error}")
 
     async def _watch(self, client: Client) -> None:
         """Keep the lists fresh until the server is gone, or is told to go."""
@@ -194,15 +189,25 @@ class Connection:
             with patience.scope:
                 return await send(client)
         except ConnectionLost as error:
-            raise ServerUnavailable(self._mask(f"The server {self.name} is gone: {error}")) from error
+            raise ServerUnavailable(self._mask(f"{self._about()}: {explained(error)}")) from error
         except (NotOffered, Unreadable) as error:
             raise ServerUnavailable(f"{self.name}: {error}") from error
         finally:
             self._patiences.discard(patience)
         raise ServerUnavailable(f"{self.name} did not answer {what} within {self.table.timeout:g} s.")
 
+    async def subscribe(self, uri: str) -> None:
+        """Hear of the resource's changes from now on. Raises as `request` does."""
+        await self.request(f"the subscription to {uri}", lambda client: client.subscribe(uri))
+        self.subscriptions.add(uri)
+
+    async def unsubscribe(self, uri: str) -> None:
+        """Raises as `request` does."""
+        self.subscriptions.discard(uri)
+        await self.request(f"the end of the subscription to {uri}", lambda client: client.unsubscribe(uri))
+
     async def _usable(self) -> Client:
-        if self.lifeline.lost.is_set():
+        if self.state == "ready" and self.lifeline.lost.is_set():
             await self.ended.wait()
         if self.state == "lost":
             self._start(self)
@@ -228,11 +233,10 @@ class Connection:
             self._stale.update(stale)
             self._turned_stale.set()
         elif method == "notifications/message":
-            data, logger = params.get("data"), params.get("logger")
-            text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
-            level = params.get("level")
-            said = f"{logger}: {text}" if isinstance(logger, str) and logger else text
-            self._outbox.emit(Noticed(self.name, level if isinstance(level, str) else "info", said))
+            self._outbox.emit(logged(self.name, params))
+        elif method == "notifications/resources/updated" and self.subscriptions.is_news(str(params.get("uri"))):
+            said = f"{params['uri']} has changed; /read {params['uri']} shows it."
+            self._outbox.emit(Noticed(self.name, "notice", said))
 
     def _notice(self, text: str) -> None:
         """What it prints on stdout that is no message is counted anyway, and of interest to few."""
@@ -249,18 +253,22 @@ class Connection:
 
     @property
     def _noise(self) -> int:
-        return self._transport.noise.count if isinstance(self._transport, StdioTransport) else 0
+        return noise_of(self._transport)
 
     @property
     def _stderr(self) -> str:
-        return self._mask(self._transport.stderr_tail) if isinstance(self._transport, StdioTransport) else ""
+        return self._mask(stderr_of(self._transport))
+
+    def _about(self) -> str:
+        """A process that cannot be asked is gone; of a URL that is not certain."""
+        return self.name if self.table.url else f"The server {self.name} is gone"
 
     def view(self) -> ServerView:
         return ServerView(
             self.name,
             self.state,
             self.detail,
-            transport="stdio" if isinstance(self._transport, StdioTransport) else "memory",
+            transport=kind_of(self.table, self._transport),
             revision=self.client.revision if self.client else "",
             latency=self._latency,
             tools=len(self.offers.tools),

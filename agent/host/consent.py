@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shlex
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from agent.host import remembered
 from agent.host.config_models import ProviderTable, ServerTable
-
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+from agent.host.transports import is_local
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,10 @@ def digest(kind: str, name: str, raw: Any) -> str:
 
 
 def describe_server(name: str, table: ServerTable, raw: Mapping[str, Any]) -> str:
-    """The whole command line; its environment as the file has it, as the variables it names may be secret."""
+    """The whole command line, or the address; what goes along as the file has it, as variables may be secret."""
+    if table.url is not None:
+        headers = "".join(f", with {key}: {value}" for key, value in (raw.get("headers") or {}).items())
+        return f"{name}: connects to {raw.get('url')}{headers}"
     environment = "".join(f" {key}={shlex.quote(str(value))}" for key, value in (raw.get("env") or {}).items())
     folder = f" (in {table.cwd})" if table.cwd else ""
     return f"{name}:{environment} {shlex.join(table.argv)}{folder}"
@@ -49,13 +49,13 @@ def describe_provider(name: str, table: ProviderTable) -> str:
 
 def leaves_this_machine(table: ProviderTable) -> bool:
     """Whether using this provider sends the conversation to a host that the file names."""
-    return table.base_url is not None and urlsplit(table.base_url).hostname not in LOOPBACK
+    return table.base_url is not None and not is_local(table.base_url)
 
 
 def agreed(remembered_in: Path, path: Path) -> frozenset[str]:
     """The digests of what the person agreed to in the file at `path`; a damaged memory is none."""
-    remembered = _read(remembered_in).get(str(path), [])
-    return frozenset(remembered) if isinstance(remembered, list) else frozenset()
+    digests = remembered.read(remembered_in).get(str(path), [])
+    return frozenset(digests) if isinstance(digests, list) else frozenset()
 
 
 def agree(consent: Consent) -> None:
@@ -64,28 +64,7 @@ def agree(consent: Consent) -> None:
     Raises:
         OSError: the memory cannot be written.
     """
-    remembered = _read(consent.remembered_in)
+    files = remembered.read(consent.remembered_in)
     known = agreed(consent.remembered_in, consent.path)
-    remembered[str(consent.path)] = sorted(known | set(consent.digests))
-    _write(consent.remembered_in, json.dumps(remembered, indent=1))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _write(path: Path, text: str) -> None:
-    """All or nothing, and for the owner's eyes only."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # created with mode 0600
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    files[str(consent.path)] = sorted(known | set(consent.digests))
+    remembered.write(consent.remembered_in, files)

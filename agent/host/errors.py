@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from agent.mcp.envelope import ConnectionLost
+from agent.mcp.exchange import Unauthorized
 from agent.mcp.session import McpError
 
 
@@ -19,3 +21,10 @@ def describe_error(error: McpError) -> str:
     """A server's error as the model and people read it."""
     data = "" if error.data is None else f" {json.dumps(error.data, ensure_ascii=False)}"
     return f"The server answered with error {error.code}: {error.message}{data}"
+
+
+def explained(error: ConnectionLost) -> str:
+    """Why there is no connection, with what to do about it where the transport cannot know."""
+    if isinstance(error, Unauthorized):
+        return f"{error} Put the token that it gave you into this server's headers."
+    return str(error)

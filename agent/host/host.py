@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,12 +15,16 @@ from agent.chat.report import CallRecord, Report
 from agent.host.catalogue import Catalogue, Offered, ToolView
 from agent.host.client_features import ClientFeatures
 from agent.host.config import Config
-from agent.host.connection import Connection, OpenTransport, ServerView, start_process
+from agent.host.connection import Connection, OpenTransport, Surroundings
 from agent.host.errors import HostError, ServerUnavailable, describe_error
 from agent.host.patience import Patience
 from agent.host.policies import headless_policy
 from agent.host.provider_choice import Providers
+from agent.host.server_view import ServerView
 from agent.host.servers import Servers, open_servers
+from agent.host.trace import Trace
+from agent.host.transports import reach
+from agent.host.verdicts import Verdicts
 from agent.mcp.session import McpError
 
 if TYPE_CHECKING:
@@ -53,9 +57,10 @@ class Host:
     """
 
     def __init__(
-        self, config: Config, outbox: Outbox, agent: Agent, servers: Servers, providers: Providers, *, owns_outbox: bool
+        self, agent: Agent, surroundings: Surroundings, servers: Servers, providers: Providers, *, owns_outbox: bool
     ) -> None:
-        self.config, self.outbox, self.agent = config, outbox, agent
+        self.config, self.outbox, self.trace = surroundings.config, surroundings.outbox, surroundings.trace
+        self.agent = agent
         self._servers, self._providers, self._owns_outbox = servers, providers, owns_outbox
         self._catalogue = Catalogue(servers)
         self._calls_by_hand = 0
@@ -197,7 +202,7 @@ async def open_host(
     outbox: Outbox | None = None,
     *,
     interactive: bool = False,
-    open_transport: OpenTransport = start_process,
+    open_transport: OpenTransport = reach,
 ) -> AsyncIterator[Host]:
     """Everything a chat needs, running: the servers of `config` start in parallel, and nothing waits for them here.
 
@@ -205,7 +210,7 @@ async def open_host(
     `interactive` says that a person reads the outbox and can be asked. Leaving stops all servers, in bounded time.
 
     Raises:
-        ConfigError: the model that is configured does not exist.
+        ConfigError: the model that is configured does not exist, or the trace cannot be written.
     """
     shown = outbox or Outbox(headless_policy(config))
     chat = config.settings.chat
@@ -218,17 +223,20 @@ async def open_host(
         lambda: host.occasion,
         interactive=interactive,
     )
-    async with open_servers(config, shown, features, open_transport) as servers:
-        await servers.spawned()  # before an import makes everything slow
-        from agent.host.toolbox import HostToolbox
+    verdicts = Verdicts(config.data_folder / "verdicts.json")
+    with closing(Trace(shown, config.secrets, config.trace)) as trace:
+        surroundings = Surroundings(config, shown, features, trace, verdicts, open_transport)
+        async with open_servers(surroundings) as servers:
+            await servers.spawned()  # before an import makes everything slow
+            from agent.host.toolbox import HostToolbox
 
-        toolbox = HostToolbox(servers, shown, chat.system, chat.max_tool_output)
-        agent = Agent(
-            provider, toolbox, shown, config.tool_policy, max_turns=chat.max_turns, max_tokens=chat.max_tokens
-        )
-        host = Host(config, shown, agent, servers, providers, owns_outbox=outbox is None)
-        providers.warm_up(provider.name)
-        try:
-            yield host
-        finally:
-            await providers.aclose()
+            toolbox = HostToolbox(servers, shown, chat.system, chat.max_tool_output)
+            agent = Agent(
+                provider, toolbox, shown, config.tool_policy, max_turns=chat.max_turns, max_tokens=chat.max_tokens
+            )
+            host = Host(agent, surroundings, servers, providers, owns_outbox=outbox is None)
+            providers.warm_up(provider.name)
+            try:
+                yield host
+            finally:
+                await providers.aclose()

@@ -1,33 +1,58 @@
-"""A transport that tells its owner when the connection is open, and when and why it is lost."""
+"""A transport that tells its owner when the connection is open, what passes on it, and when and why it is lost."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any
 
 import anyio
 from anyio.abc import ObjectStream
 
+from agent.host.trace import Tap
 from agent.mcp.envelope import Channel, ConnectionLost, Envelope, Inbound, Transport
 
 
 class Lifeline:
-    """Wraps a transport, to be given to a client in its place. `opened` comes before the server has said anything."""
+    """Wraps a transport, to be given to a client in its place; each time it is entered it connects anew.
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+    `opened` comes before the server has said anything. `lost` is about the newest connection.
+    """
+
+    def __init__(self, transport: Transport, tap: Tap) -> None:
+        self._transport, self.tap = transport, tap
+        self._ahead: Channel | None = None
         self.opened, self.lost = anyio.Event(), anyio.Event()
         self.reason = ConnectionLost("The connection was closed.")
 
-    async def __aenter__(self) -> Channel:
-        channel = await self._transport.__aenter__()
+    @asynccontextmanager
+    async def opened_ahead(self) -> AsyncIterator[None]:
+        """Connect now: the client, which may take a while to come, finds the connection open.
+
+        Raises:
+            ConnectionLost: there is no connection.
+        """
+        self._ahead = await self._transport.__aenter__()
         self.opened.set()
-        return _Watched(channel, self)
+        try:
+            yield
+        finally:
+            if self._take_ahead():
+                await self._transport.__aexit__(None, None, None)
+
+    async def __aenter__(self) -> Channel:
+        self.lost = anyio.Event()
+        return _Watched(self._take_ahead() or await self._transport.__aenter__(), self)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         return await self._transport.__aexit__(kind, error, traceback)
+
+    def _take_ahead(self) -> Channel | None:
+        channel, self._ahead = self._ahead, None
+        return channel
 
 
 class _Watched(ObjectStream[Any]):
@@ -40,11 +65,14 @@ class _Watched(ObjectStream[Any]):
         except (ConnectionLost, anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             if isinstance(error, ConnectionLost):
                 self._lifeline.reason = error
+                self._lifeline.tap("received", error)
             self._lifeline.lost.set()
             raise
+        self._lifeline.tap("received", item)
         return item
 
     async def send(self, item: Envelope) -> None:
+        self._lifeline.tap("sent", item)
         await self._channel.send(item)
 
     async def send_eof(self) -> None:

@@ -7,25 +7,19 @@ from contextlib import asynccontextmanager
 
 from anyio.abc import TaskGroup
 
-from agent.chat.outbox import Outbox
-from agent.host.client_features import ClientFeatures
-from agent.host.config import Config
 from agent.host.config_errors import nearest
-from agent.host.connection import Connection, OpenTransport, ServerView, start_process
+from agent.host.connection import Connection, Surroundings
 from agent.host.errors import ServerUnavailable
+from agent.host.server_view import ServerView
 from agent.mcp.background import background
 
 
 class Servers:
     """Made by `open_servers`."""
 
-    def __init__(
-        self, config: Config, outbox: Outbox, features: ClientFeatures, tasks: TaskGroup, open_transport: OpenTransport
-    ) -> None:
-        self._config, self._tasks = config, tasks
-        self._connections = {
-            name: Connection(name, config, outbox, features, self.start, open_transport) for name in config.servers
-        }
+    def __init__(self, surroundings: Surroundings, tasks: TaskGroup) -> None:
+        self._config, self._tasks = surroundings.config, tasks
+        self._connections = {name: Connection(name, surroundings, self.start) for name in self._config.servers}
 
     @property
     def connections(self) -> Mapping[str, Connection]:
@@ -82,12 +76,10 @@ class Servers:
 
 
 @asynccontextmanager
-async def open_servers(
-    config: Config, outbox: Outbox, features: ClientFeatures, open_transport: OpenTransport = start_process
-) -> AsyncIterator[Servers]:
-    """All servers of `config`, starting in parallel. Leaving stops them all, in order and in bounded time."""
+async def open_servers(surroundings: Surroundings) -> AsyncIterator[Servers]:
+    """All servers of the configuration, starting in parallel. Leaving stops them all, in order and in bounded time."""
     async with background() as tasks:
-        servers = Servers(config, outbox, features, tasks, open_transport)
+        servers = Servers(surroundings, tasks)
         for connection in servers.connections.values():
             servers.start(connection)
         yield servers

@@ -141,8 +141,7 @@ def _options(context: click.Context) -> Options:
             if one.get_parameter_source(field.name) is click.core.ParameterSource.COMMANDLINE:
                 value = one.params[field.name]
                 given[field.name] = given.get(field.name, ()) + value if isinstance(value, tuple) else value
-    if "config" in given:
-        given["config"] = Path(given["config"])
+    given |= {name: Path(given[name]) for name in ("config", "trace") if name in given}
     if "mcp_config" in given:
         given["mcp_config"] = tuple(map(Path, given["mcp_config"]))
     return Options(**given)

@@ -60,7 +60,7 @@ def _conversation() -> list[click.Option]:
 
 
 def _servers() -> list[click.Option]:
-    spec = "One more server: a .py file, a command line, or bundled:NAME."
+    spec = "One more server: a .py file, a command line, a URL, or bundled:NAME."
     return [
         _text("-c", "--config", metavar="FILE", help="Instead of your file and the project's."),
         _texts("--mcp-config", metavar="FILE", help="Servers from another host's JSON."),
@@ -92,6 +92,7 @@ def _limits() -> list[click.Option]:
 
 def _appearance() -> list[click.Option]:
     return [
+        _text("--trace", metavar="FILE", help="Write every message of every server there, as lines of JSON."),
         _choice("--color", of=("auto", "always", "never"), help="Colours."),
         click.Option(["-v", "--verbose"], count=True, help="Show what is usually left out; -vv also tracebacks."),
     ]

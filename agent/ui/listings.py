@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import mcp_types as types
 
     from agent.host.catalogue import Offered, ToolView
-    from agent.host.connection import ServerView
+    from agent.host.server_view import ServerView
     from agent.host.host import Host
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,17 +20,28 @@ from agent.host.model_choice import provider_configs
 from agent.mcp import Server, memory
 from agent.mcp.envelope import Transport
 
+NOWHERE = Path("/dev/null")
+"""A data folder in which nothing can be remembered."""
+
 Person = Callable[[Question], Answer | None]
 """None leaves the question open, in `Scene.open`."""
 
 
 def configure(
-    servers: Mapping[str, Mapping[str, Any]] | None = None, *, model: str = "mock/demo", **sections: Mapping[str, Any]
+    servers: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    model: str = "mock/demo",
+    data_folder: Path = NOWHERE,
+    **sections: Mapping[str, Any],
 ) -> Config:
-    """A configuration of these tables, as if they stood in a file."""
-    tables = {name: ServerTable.model_validate({"command": name, **table}) for name, table in (servers or {}).items()}
+    """A configuration of these tables, as if they stood in a file. A server without an address is a command."""
+    tables = {
+        name: ServerTable.model_validate(table if "url" in table else {"command": name, **table})
+        for name, table in (servers or {}).items()
+    }
     settings = Settings.model_validate(sections)
-    return Config(settings, tables, provider_configs({}, {}), (), model, "a test wants it")
+    why = "a test wants it"
+    return Config(settings, tables, provider_configs({}, {}), (), model, why, data_folder=data_folder)
 
 
 @dataclass

@@ -99,6 +99,19 @@ def test_a_server_may_be_given_in_many_ways(place: Place, spec: str, name: str, 
     assert found == {name: tuple(part.replace("{cwd}", str(place.project)) for part in argv)}
 
 
+@pytest.mark.parametrize(
+    ("spec", "name", "url"),
+    [
+        ("https://mcp.example.com/mcp/", "mcp.example.com", "https://mcp.example.com/mcp/"),
+        ("mine=http://127.0.0.1:9/mcp?a=b%2Fc", "mine", "http://127.0.0.1:9/mcp?a=b%2Fc"),
+        ("https://[::1]:8000/mcp", "1", "https://[::1]:8000/mcp"),
+    ],
+)
+def test_a_server_may_be_given_by_its_url_which_stays_as_it_is(place: Place, spec: str, name: str, url: str) -> None:
+    config = place.resolve(Options(servers=(spec,)))
+    assert {key: table.url for key, table in config.servers.items()} == {name: url}
+
+
 def test_two_servers_of_one_program_get_two_names(place: Place) -> None:
     config = place.resolve(Options(servers=("uvx a", "uvx b", "uvx c")))
     assert list(config.servers) == ["uvx", "uvx-2", "uvx-3"]
@@ -108,10 +121,11 @@ def test_two_servers_of_one_program_get_two_names(place: Place) -> None:
     ("spec", "sentence"),
     [
         ("'", '--server "\'" is no command line: No closing quotation.'),
-        ("", "--server '' is empty: it needs a .py file, a command line, or bundled:NAME."),
-        ("x=", "--server 'x=' is empty: it needs a .py file, a command line, or bundled:NAME."),
+        ("", "--server '' is empty: it needs a .py file, a command line, a URL, or bundled:NAME."),
+        ("x=", "--server 'x=' is empty: it needs a .py file, a command line, a URL, or bundled:NAME."),
         ("bundled:nope", "--server bundled:nope: bundled: input should be 'demo', 'notes' or 'custom'."),
-        ("https://h/mcp", "--server https://h/mcp: this version reaches servers over stdio only."),
+        ("http://u:pw@/mcp?key=k", "--server http:///mcp?key=…: is no address of a server; write https://HOST/PATH."),
+        ("x=https://h:port/", "--server https://h:port/: is no address of a server; write https://HOST/PATH."),
     ],
 )
 def test_a_server_that_means_nothing_is_refused(place: Place, spec: str, sentence: str) -> None:
@@ -158,7 +172,11 @@ def test_a_file_that_is_no_toml_or_cannot_be_read_is_named(place: Place) -> None
         ("command = 'x'\nenv.T = '${NOPE}'", "servers.bad.env.T: the environment variable NOPE is not set."),
         ("command = 'x'\ntimeout = -1", "servers.bad.timeout (line 5): input should be greater than 0."),
         ("command = 'x'\ntools.dny = []", "servers.bad.tools.dny: there is no such key. Did you mean 'deny'?"),
-        ("url = 'http://h/mcp'", "servers.bad.url: this version reaches servers over stdio only."),
+        ("url = 'ftp://h/mcp'", "servers.bad.url: is no address of a server; write https://HOST/PATH."),
+        ("url = 'https://h/mcp'\nauth = 'oauth'", "servers.bad.auth: this version cannot sign in to servers yet; "
+         "leave auth out, and put a token that you have into headers."),
+        ("url = 'https://h/mcp'\nprotocol = '2024'", "servers.bad.protocol (line 5): input should be 'auto', "
+         "'2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25' or '2026-07-28'."),
         ("command = 'x'\nelicitation = 'no.json'", "servers.bad.elicitation: {folder}/no.json (answers to servers' "
          "questions) cannot be read: No such file or directory."),
     ],
@@ -218,10 +236,14 @@ def test_secrets_are_masked_wherever_text_is_shown(place: Place) -> None:
         "[servers.x]\ncommand = 'x'\nargs = ['--key=${MY_TOKEN}']\nenv = {GH_TOKEN = 'ghp_abc', LOG = 'info'}\n"
         "[providers.local]\nkind = 'openai'\nbase_url = 'https://u:pw55@h/v1?api_key=zzzz'\napi_key = 'sk-12345'\n"
         "headers = {Authorization = 'Bearer abc99'}\n"
+        "[servers.y]\nurl = 'https://me:hush%21@h/mcp?mode=fast&sig=0123456789abcdefg&api_key=zzz'\n"
+        "headers = {X-Key = 'h-5555'}\n"
     )
     config = place.resolve(MY_TOKEN="tok-777", OPENAI_API_KEY="sk-real")
     text = "info tok-777 ghp_abc u:pw55 zzzz sk-12345 Bearer abc99 abc99 sk-real"
     assert config.mask(text) == "info *** *** *** *** *** *** *** ***"
+    text = "fast https://me:hush%21@h/mcp?api_key=zzz hush! 0123456789abcdefg h-5555"
+    assert config.mask(text) == "fast https://***@h/mcp?*** *** *** ***"
     shown = repr(config)
     assert not [secret for secret in ("ghp_abc", "sk-12345", "abc99", "sk-real") if secret in shown]
 
@@ -358,6 +380,14 @@ def test_a_project_s_provider_may_not_lure_a_key_to_another_host(place: Place) -
     )
     assert isinstance(config.providers["openai"], Disabled)
     assert not isinstance(config.providers["local"], Disabled)
+
+
+def test_a_project_s_remote_server_is_agreed_to_with_what_it_is_sent(place: Place) -> None:
+    place.write(project="[servers.far]\nurl = 'https://far.example/mcp?k=${KEY}'\nheaders = {X-Key = '${KEY}'}\n")
+    config = place.resolve(KEY="sk-12345")
+    assert config.servers == {}
+    assert isinstance(config.consent, Consent)
+    assert config.consent.lines == ("far: connects to https://far.example/mcp?k=${KEY}, with X-Key: ${KEY}",)
 
 
 # Models

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from agent.host.config import Disabled, resolve
+from agent.host.config import resolve
 from agent.host.config_models import ProviderTable, ServerTable, Settings
 from agent.host.options import Options
 
@@ -45,6 +45,5 @@ def test_it_can_be_used_as_it_is(tmp_path: Path) -> None:
     environ = {"MCP_CHAT_DATA_DIR": str(tmp_path)}
     config = resolve(Options(config=EXAMPLE), environ, tmp_path)
     assert config.model == "openai/gpt-6.1-terra"
-    assert list(config.servers) == ["demo", "mine"]
-    reason = f"{EXAMPLE}: servers.remote.url: this version reaches servers over stdio only."
-    assert config.disabled == (Disabled("server", "remote", reason),)
+    assert list(config.servers) == ["demo", "mine", "remote"]
+    assert config.disabled == ()

@@ -8,6 +8,7 @@ import pytest
 
 from agent.host.config import Config, ConfigError, resolve
 from agent.host.config_json import parse_jsonc
+from agent.host.config_models import ServerTable
 from agent.host.options import Options
 
 
@@ -67,12 +68,16 @@ def test_the_shape_of_vs_code_is_read_too(tmp_path: Path) -> None:
     config = load(
         tmp_path,
         '{"servers": {"a": {"type": "stdio", "command": "x", "env": {"K": "${env:MINE}"}},'
-        ' "b": {"command": "x", "args": ["${input:key}"]}, "c": {"type": "http", "url": "https://h/mcp"}}}',
+        ' "b": {"command": "x", "args": ["${input:key}"]}, "c": {"type": "http", "url": "https://h/mcp",'
+        ' "headers": {"X-Key": "${env:MINE}"}}, "d": {"type": "sse", "url": "https://h/sse"}}}',
         MINE="1",
     )
-    assert {name: table.environment for name, table in config.servers.items()} == {"a": {"K": "1"}}
+    assert config.servers == {
+        "a": ServerTable(command="x", env={"K": "1"}),
+        "c": ServerTable(url="https://h/mcp", headers={"X-Key": "1"}),
+        "d": ServerTable(url="https://h/sse"),
+    }
     file = tmp_path / "mcp.json"
     assert [entry.reason for entry in config.disabled] == [
         f"{file}: servers.b.args.0: the environment variable input:key is not set.",
-        f"{file}: servers.c.url: this version reaches servers over stdio only.",
     ]

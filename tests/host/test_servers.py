@@ -14,7 +14,7 @@ import pytest
 from agent.chat.events import Noticed, ServerChanged
 from agent.host.config import Config, Disabled
 from agent.host.config_models import ServerTable
-from agent.host.connection import start_process
+from agent.host.transports import reach
 from agent.host.errors import HostError, ServerUnavailable
 from agent.host.host import open_host
 from agent.mcp import Context, Server
@@ -34,7 +34,7 @@ def fragile(**how: str) -> Config:
 
 
 def started(config: Config) -> Any:
-    return scene(config, open_transport=start_process)
+    return scene(config, open_transport=reach)
 
 
 def changes(view: Scene, server: str) -> list[tuple[str, str]]:
@@ -162,7 +162,7 @@ async def test_the_bundled_server_runs_from_anywhere_and_nothing_there_stands_in
     config = configure()
     async with scene(
         Config(config.settings, {"demo": ServerTable(bundled="demo")}, config.providers, (), "mock/demo", ""),
-        open_transport=start_process,
+        open_transport=reach,
     ) as view:
         [server] = view.host.servers()
         assert (server.state, server.tools > 0, server.transport) == ("ready", True, "stdio")

@@ -1,0 +1,33 @@
+"""The resources of one server whose changes somebody wants to hear of."""
+
+from __future__ import annotations
+
+import time
+
+APART = 1.0  # seconds between two notices about one resource
+
+
+class Subscriptions:
+    """URIs, kept while the server comes and goes."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, float] = {}
+
+    @property
+    def uris(self) -> tuple[str, ...]:
+        return tuple(self._told)
+
+    def add(self, uri: str) -> None:
+        self._told.setdefault(uri, 0.0)
+
+    def discard(self, uri: str) -> None:
+        self._told.pop(uri, None)
+
+    def is_news(self, changed: str) -> bool:
+        """Whether a change of this resource, or of one below a subscribed one, is worth a word (once in a while)."""
+        now = time.monotonic()
+        for uri, told in self._told.items():
+            if changed.startswith(uri) and now - told >= APART:
+                self._told[uri] = now
+                return True
+        return False

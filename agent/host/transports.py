@@ -1,0 +1,55 @@
+"""How a server is reached: as a process of our own, or at a URL; and what can be seen of it from outside."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from agent.host.config_models import ServerTable
+from agent.mcp.envelope import Transport
+from agent.mcp.transports.stdio import StdioTransport, stdio
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+PLAIN = "Its address begins with http://: everybody on the way can read, and change, what is said. Use https://."
+
+
+def reach(table: ServerTable) -> Transport:
+    """The transport that a server's table asks for. Nothing is opened yet."""
+    if table.url is None:
+        return stdio(table.argv, env=table.environment, cwd=table.cwd)
+    from agent.mcp.transports.http_client import http
+
+    return http(table.url, headers={name: value.get_secret_value() for name, value in table.headers.items()})
+
+
+def is_local(url: str) -> bool:
+    """Whether what is sent there stays on this machine."""
+    return _hostname(url) in LOOPBACK
+
+
+def is_readable_on_the_way(url: str | None) -> bool:
+    """Whether everybody between here and the server can read what is said."""
+    return url is not None and url.lower().startswith("http://") and not is_local(url)
+
+
+def _hostname(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def kind_of(table: ServerTable, transport: Transport) -> str:
+    """ "stdio", "http", or "sse" for the HTTP transport of old."""
+    if table.url is not None:
+        return "http"
+    return "stdio" if isinstance(transport, StdioTransport) else "memory"
+
+
+def noise_of(transport: Transport) -> int:
+    """How much a process printed on stdout that is no message."""
+    return transport.noise.count if isinstance(transport, StdioTransport) else 0
+
+
+def stderr_of(transport: Transport) -> str:
+    """The end of what a process wrote on stderr."""
+    return transport.stderr_tail if isinstance(transport, StdioTransport) else ""
