@@ -33,6 +33,9 @@ format: .venv/.dev
 live: .venv/.dev
 	$(BIN)/python -m pytest -m live --timeout=900 $(ARGS)
 
+bench: .venv/.dev
+	$(BIN)/python -m benchmarks $(ARGS)
+
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
 

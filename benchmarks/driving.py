@@ -1,0 +1,106 @@
+"""A measured client with its server, as processes of their own that are told what to do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from benchmarks import processes
+
+ROOT = Path(__file__).parent.parent
+LEAVING_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`seconds` of each repetition by the client's clock; `cpu`: processor seconds of both ends together."""
+
+    seconds: list[float]
+    cpu: float
+
+    @property
+    def middle(self) -> float:
+        return median(self.seconds)
+
+
+def program(end: str) -> list[str]:
+    """The command that runs a module of `benchmarks.ends`."""
+    return [sys.executable, "-m", f"benchmarks.ends.{end}"]
+
+
+class Pair:
+    """A client that obeys orders, and the server it talks to. `server` is its process, where it is no child."""
+
+    def __init__(self, name: str, client: subprocess.Popen[str], server: int | None) -> None:
+        self._name, self._client, self._server = name, client, server
+
+    def measure(self, what: str, times: int, size: int = 0) -> Measured:
+        before = self._cpu()
+        assert self._client.stdin
+        assert self._client.stdout
+        self._client.stdin.write(json.dumps({"what": what, "size": size, "times": times}) + "\n")
+        self._client.stdin.flush()
+        answer = self._client.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"{self._name} ended before it had answered {what!r}.")
+        return Measured(json.loads(answer), self._cpu() - before)
+
+    def peaks(self, what: str, size: int) -> list[float]:
+        """How much memory each end takes at most for one order, beyond what it held before, in bytes."""
+        held = []
+        for pid in self.pids:
+            processes.forget_peak(pid)
+            held.append(processes.peak_bytes(pid))
+        self.measure(what, 1, size)
+        return [processes.peak_bytes(pid) - before for pid, before in zip(self.pids, held, strict=True)]
+
+    @property
+    def pids(self) -> list[int]:
+        return [*processes.family(self._client.pid), *([self._server] if self._server else [])]
+
+    def _cpu(self) -> float:
+        return sum(map(processes.cpu_seconds, self.pids)) if processes.KNOWN else 0.0
+
+
+@contextmanager
+def pair(client: str, target: Sequence[str], era: str | None = None, server: int | None = None) -> Iterator[Pair]:
+    """Start a client of `benchmarks.ends` on a server: the command that starts it, or its URL."""
+    command = [*program(client), *([era] if era else []), *target]
+    process = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        yield Pair(client, process, server)
+    finally:
+        assert process.stdin
+        process.stdin.close()
+        try:
+            process.wait(LEAVING_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+Opened = dict[str, Pair]
+
+
+@contextmanager
+def stdio_pairs(*names: str) -> Iterator[Opened]:
+    """Pairs by name, `client/server`: "ours/ours", "sdk/ours", "raw/raw"."""
+    with ExitStack() as stack:
+        opened = {}
+        for name in names:
+            client, _, server = name.partition("/")
+            era = None if client == "raw" else "handshake"
+            opened[name] = stack.enter_context(pair(f"{client}_client", program(f"{server}_server"), era))
+        yield opened
+
+
+def orders(pairs: Opened, what: str, times: int, size: int = 0) -> dict[str, Callable[[], Measured]]:
+    """The same order for each pair, for `interleaved`."""
+    return {name: partial(each.measure, what, times, size) for name, each in pairs.items()}
