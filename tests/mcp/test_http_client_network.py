@@ -137,6 +137,21 @@ async def test_requests_in_flight_have_a_connection_each_and_leave_it_to_the_nex
         assert host.connections == 64
 
 
+async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+
+    async def proxy(stream: SocketStream) -> None:
+        asked.append(await request(stream))
+        await stream.send(document(result()))
+
+    async with listening(proxy) as host:
+        monkeypatch.setenv("http_proxy", host.url.removesuffix("/mcp"))
+        monkeypatch.setenv("no_proxy", "")
+        async with http("http://mcp.example/mcp") as channel:
+            assert await ask(channel, Request(1, "ping")) == Envelope((Result(1, {}),), about=1)
+    assert asked[0].startswith(b"POST http://mcp.example/mcp HTTP/1.1\r\n")
+
+
 async def test_nobody_there_is_said_so() -> None:
     async with listening(echo) as host:
         url = host.url

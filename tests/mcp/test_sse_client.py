@@ -63,6 +63,17 @@ async def test_messages_are_posted_where_the_server_says_and_answered_on_the_str
     assert answer == Envelope((Result(1, value),))
 
 
+async def test_where_to_post_may_be_somewhere_else_on_the_same_server() -> None:
+    old = OldServer(b"/old")
+
+    def serve(seen: Seen) -> Reply:
+        return Reply(308, None, headers={"location": "/new"}) if seen.path == "/old" else old(seen)
+
+    async with bridge(Scripted(serve)) as network, sse(URL, transport=network) as channel:
+        answer = await ask(channel, INITIALIZE)
+    assert answer == Envelope((Result(1, {"protocolVersion": "2024-11-05", "posted_to": "/new"}),))
+
+
 async def test_a_client_falls_back_to_it_without_being_told() -> None:
     server = Scripted(OldServer())
     with anyio.fail_after(5):
