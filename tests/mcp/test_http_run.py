@@ -14,8 +14,10 @@ import pytest
 
 from agent.mcp.client import Client
 from agent.mcp.server import Server
+from agent.mcp.transports import http_run
 from agent.mcp.transports.http_client import http
 from agent.mcp.transports.http_run import run_http
+from agent.mcp.transports.http_server import asgi_app
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
@@ -23,6 +25,7 @@ import sys
 from agent.mcp.context import Context
 from agent.mcp.server import Server
 from agent.mcp.transports.http_run import run_http
+from agent.mcp.transports.http_server import asgi_app
 
 server = Server("hello")
 
@@ -75,6 +78,22 @@ async def test_a_process_ends_at_once_and_in_silence_although_a_client_listens(i
                 assert await anyio.to_thread.run_sync(running.wait) == code
         assert running.stderr
         assert running.stderr.read() == ""
+
+
+@pytest.mark.anyio
+async def test_who_never_says_what_they_want_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_run, "HEAD_SECONDS", 0.05)
+    with http_run.listen("127.0.0.1", 0) as listening:
+        served = http_run.uvicorn_server(asgi_app(Server("patient")))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(served.serve, [listening])
+            async with await anyio.connect_tcp(*listening.getsockname()) as stream:
+                await stream.send(b"POST /mcp HTTP/1.1\r\nhost: loc")
+                with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
+                    await stream.receive()
+            async with Client(http(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")) as client:
+                await client.ping()
+            served.should_exit = True
 
 
 def test_a_port_in_use_is_the_callers_to_explain() -> None:

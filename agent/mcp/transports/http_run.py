@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent.mcp.transports.http_sessions import Serves
 
 PATH = "/mcp"
+HEAD_SECONDS = 30.0  # for a new connection to say what it wants
 GRACE_SECONDS = 2  # for answers under way when the process is told to stop
 EVERYWHERE = ("", "0.0.0.0", "::")
 
@@ -30,15 +31,16 @@ def run_http(server: Serves, host: str, port: int, *, sse: bool = False) -> None
         OSError: the address cannot be had.
         KeyboardInterrupt: interrupted; every connection has been closed in order.
     """
-    listening = _listen(host, port)
+    listening = listen(host, port)
     with listening:
         shown = f"[{host}]" if ":" in host else host or "0.0.0.0"
         print(f"http://{shown}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)  # noqa: T201
         hosts = (ANY,) if host in EVERYWHERE else (*LOOPBACK, shown.lower())
-        _uvicorn(asgi_app(server, path=PATH, sse=sse, allowed_hosts=hosts)).run(sockets=[listening])
+        uvicorn_server(asgi_app(server, path=PATH, sse=sse, allowed_hosts=hosts)).run(sockets=[listening])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that waits for connections. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.create_server((host, port), family=family, backlog=2_048)
     # An answer is two writes, and the second must not wait until the first is acknowledged.
@@ -71,13 +73,23 @@ class _OnePacket:
         return getattr(self._transport, name)
 
 
-def _uvicorn(app: HttpApp) -> uvicorn.Server:
+def uvicorn_server(app: HttpApp) -> uvicorn.Server:
+    """Quiet, quick to answer, and quick to leave."""
     import uvicorn
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     class Protocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]  # which one it is depends on what is installed
         def connection_made(self, transport: Any) -> None:
             super().connection_made(_OnePacket(transport))
+            self._late = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._give_up)
+
+        def connection_lost(self, error: Exception | None) -> None:
+            self._late.cancel()
+            super().connection_lost(error)
+
+        def _give_up(self) -> None:
+            if self.cycle is None:
+                self.transport.close()
 
     class Quiet(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
