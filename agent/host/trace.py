@@ -59,7 +59,7 @@ class Trace:
 
     def last(self, count: int) -> list[str]:
         """The last messages, as lines for people."""
-        return list(self._last)[-count:]
+        return list(self._last)[-count:] if count else []
 
     def close(self) -> None:
         file, self._file = self._file, None
@@ -150,7 +150,7 @@ def _told(value: Any) -> str:
 
 
 def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def _latency(asked: dict[tuple[Direction, RequestId], float], direction: Direction, message: Message) -> float | None:

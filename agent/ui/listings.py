@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import mcp_types as types
 
     from agent.host.catalogue import Offered, ToolView
-    from agent.host.server_view import ServerView
     from agent.host.host import Host
+    from agent.host.server_view import ServerView
 
 
 class Called(Protocol):

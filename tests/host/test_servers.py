@@ -14,9 +14,9 @@ import pytest
 from agent.chat.events import Noticed, ServerChanged
 from agent.host.config import Config, Disabled
 from agent.host.config_models import ServerTable
-from agent.host.transports import reach
 from agent.host.errors import HostError, ServerUnavailable
 from agent.host.host import open_host
+from agent.host.transports import reach
 from agent.mcp import Context, Server
 from tests.host.scene import Scene, configure, scene
 
