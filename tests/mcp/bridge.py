@@ -99,15 +99,17 @@ class _Crossing(httpx2.AsyncByteStream):
 async def bridge(app: App) -> AsyncIterator[Bridge]:
     """The app as a network of its own, with its lifespan run; whatever it still does is cancelled in the end."""
     async with anyio.create_task_group() as tasks:
-        up, down = anyio.Event(), anyio.Event()
-        tasks.start_soon(_live, app, up, down)
+        up, down, ended = anyio.Event(), anyio.Event(), anyio.Event()
+        tasks.start_soon(_live, app, up, down, ended)
         await up.wait()
         yield Bridge(app, tasks)
         down.set()
+        with anyio.move_on_after(5):
+            await ended.wait()
         tasks.cancel_scope.cancel()
 
 
-async def _live(app: App, up: anyio.Event, down: anyio.Event) -> None:
+async def _live(app: App, up: anyio.Event, down: anyio.Event, ended: anyio.Event) -> None:
     begun = False
 
     async def receive() -> Scope:
@@ -126,3 +128,4 @@ async def _live(app: App, up: anyio.Event, down: anyio.Event) -> None:
         await app({"type": "lifespan", "asgi": {"version": "3.0"}}, receive, send)
     finally:
         up.set()
+        ended.set()

@@ -19,7 +19,7 @@ from agent.mcp.jsonrpc import Notification, Params, Request, Result
 from agent.mcp.server import Server
 from agent.mcp.session import McpError, open_session
 from agent.mcp.sse import Event, EventReader
-from agent.mcp.transports import http_responses, http_sessions
+from agent.mcp.transports import event_store, http_responses, http_sessions
 from agent.mcp.transports.http_client import http
 from agent.mcp.transports.http_server import asgi_app
 from tests.mcp.bridge import bridge
@@ -214,7 +214,8 @@ async def test_a_session_in_use_makes_no_room() -> None:
 
 async def test_a_session_that_nobody_uses_ends() -> None:
     async with serving(Demo(), idle_seconds=0.05) as web:
-        session = BOTH | await begin(web)
+        begun = await web.post(URL, json=message("initialize", 1, capabilities={}), headers=BOTH)
+        session = BOTH | {"mcp-session-id": begun.headers["mcp-session-id"]}
         status = 400
         with anyio.fail_after(5):
             while status == 400:  # a batch is refused without being a use of the session
@@ -296,6 +297,26 @@ async def test_a_client_that_goes_away_does_not_stop_the_work_and_fetches_the_an
         async with streaming(web, "GET", session | {"last-event-id": "3-1"}) as rest:
             demo.go_on.set()
             assert (await rest.next())["result"]["content"][0]["text"] == "at last"
+
+
+async def test_a_client_that_has_left_slows_nobody_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_store, "BACKLOG", 0)
+    demo = Demo()
+
+    async def talkative(ctx: Context) -> str:
+        for done in range(10):
+            await ctx.progress(done + 1)
+            await demo.slow(ctx)
+        return "said it all"
+
+    demo.server.tool(talkative)
+    async with serving(demo) as web:
+        session = await begin(web)
+        async with streaming(web, "POST", session, call("talkative")) as stream:
+            await stream.next()
+        demo.go_on.set()
+        async with streaming(web, "GET", session | {"last-event-id": "3-10"}) as rest:
+            assert (await rest.next())["result"]["content"][0]["text"] == "said it all"
 
 
 async def test_a_withdrawn_call_is_stopped_and_not_answered() -> None:

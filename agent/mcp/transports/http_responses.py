@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import anyio
@@ -61,16 +61,17 @@ async def send_refusal(send: Send, refusal: Refusal) -> None:
 
 async def send_events(send: Send, reader: Reader, opening: bytes = b"", more: HeaderLines | None = None) -> None:
     """What a reader is given, from the `opening` to its end."""
-    await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_LINES, *(more or [])]})
-    await _send_part(send, opening)
-    while not reader.is_done:
-        if chunk := reader.take():
-            await _send_part(send, chunk)
-            continue
-        with anyio.move_on_after(KEEPALIVE_SECONDS) as silence:
-            await reader.more()
-        if silence.cancelled_caught:
-            await _send_part(send, KEEPALIVE)
+    with closing(reader):
+        await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_LINES, *(more or [])]})
+        await _send_part(send, opening)
+        while not reader.is_done:
+            if chunk := reader.take():
+                await _send_part(send, chunk)
+                continue
+            with anyio.move_on_after(KEEPALIVE_SECONDS) as silence:
+                await reader.more()
+            if silence.cancelled_caught:
+                await _send_part(send, KEEPALIVE)
     await send({"type": "http.response.body", "body": b""})
 
 

@@ -99,7 +99,6 @@ class Sessions:
             if reader := session.listen(after):
                 async with while_connected(receive):
                     await send_events(send, reader)
-                reader.close()
             else:
                 await send_refusal(send, refusal(400, INVALID_REQUEST, f"There is no event {after!r} to resume from."))
 
