@@ -18,7 +18,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 from agent.mcp.envelope import ConnectionLost
-from agent.mcp.transports.pipe import PipeWriter
+from agent.mcp.transports.pipe import PipeReader, PipeWriter
 
 EOF_SECONDS = 2.0  # for a server to leave by itself once its stdin is closed
 TERM_SECONDS = 1.0
@@ -38,11 +38,9 @@ INHERITED_ON_WINDOWS = (
 class Child:
     """Made by `spawn`. `program` is its name for people."""
 
-    def __init__(self, process: Process, stdin: ByteSendStream, program: str) -> None:
-        assert process.stdout
+    def __init__(self, process: Process, stdin: ByteSendStream, stdout: ByteReceiveStream, program: str) -> None:
         assert process.stderr
-        self.stdin = stdin
-        self.stdout: ByteReceiveStream = process.stdout
+        self.stdin, self.stdout = stdin, stdout
         self.stderr: ByteReceiveStream = process.stderr
         self.program = program
         self._process = process
@@ -69,6 +67,7 @@ class Child:
 
     async def close(self) -> None:
         """Let go of the pipes."""
+        await self.stdout.aclose()
         if self._process.returncode is not None:  # else it cannot even be killed, and waiting for it would not end
             await self._process.aclose()
 
@@ -108,10 +107,10 @@ async def spawn(command: Sequence[str], env: Mapping[str, str] | None, cwd: Fold
         ConnectionLost: it could not be started; the sentence says what to do.
     """
     try:
-        process, stdin = await _open(list(command), environment(env), cwd)
+        process, stdin, stdout = await _open(list(command), environment(env), cwd)
     except (OSError, ValueError) as error:
         raise ConnectionLost(_excuse(command[0], cwd, error)) from error
-    return Child(process, stdin, os.path.basename(command[0]))
+    return Child(process, stdin, stdout, os.path.basename(command[0]))
 
 
 def environment(added: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -141,13 +140,16 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+Opened = tuple[Process, ByteSendStream, ByteReceiveStream]
+
 if sys.platform == "win32":
     _KILL = signal.SIGTERM
 
-    async def _open(command: list[str], env: dict[str, str], cwd: Folder) -> tuple[Process, ByteSendStream]:
+    async def _open(command: list[str], env: dict[str, str], cwd: Folder) -> Opened:
         process = await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=env, cwd=cwd)
         assert process.stdin
-        return process, process.stdin
+        assert process.stdout
+        return process, process.stdin, process.stdout
 
     def _send_signal(process: Process, number: int) -> None:
         if process.returncode is not None:
@@ -158,18 +160,21 @@ if sys.platform == "win32":
 else:
     _KILL = signal.SIGKILL
 
-    async def _open(command: list[str], env: dict[str, str], cwd: Folder) -> tuple[Process, ByteSendStream]:
-        theirs, ours = os.pipe()
+    async def _open(command: list[str], env: dict[str, str], cwd: Folder) -> Opened:
+        stdin, to_server = os.pipe()
+        from_server, stdout = os.pipe()
         try:
             process = await anyio.open_process(
-                command, stdin=theirs, stdout=PIPE, stderr=PIPE, env=env, cwd=cwd, start_new_session=True
+                command, stdin=stdin, stdout=stdout, stderr=PIPE, env=env, cwd=cwd, start_new_session=True
             )
         except BaseException:
-            os.close(ours)
+            os.close(to_server)
+            os.close(from_server)
             raise
         finally:
-            os.close(theirs)
-        return process, PipeWriter(ours)
+            os.close(stdin)
+            os.close(stdout)
+        return process, PipeWriter(to_server), PipeReader(from_server)
 
     def _send_signal(process: Process, number: int) -> None:
         os.killpg(process.pid, number)

@@ -1,18 +1,81 @@
-"""The write end of a pipe to a child process: it never blocks the event loop, and never tears a line.
+"""The two ends of a pipe: neither blocks the event loop, neither costs more rounds of it than it must.
 
-It writes at once as much as the pipe takes, which is nearly always everything: a stream of the event loop would cost a
-round of the loop for every line.
+A message takes microseconds to make sense of, so what is done for each of them counts. The reader stays known to the
+loop from one message to the next: `anyio.wait_readable`, which enters and strikes out the descriptor every time, takes
+longer than reading it. The writer writes at once as much as the pipe takes, which is nearly always everything.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import deque
 
 import anyio
-from anyio.abc import ByteSendStream
+from anyio.abc import ByteReceiveStream, ByteSendStream
 
+READ_BYTES = 64 * 1024  # what a pipe holds by default; a buffer of 128 KiB would be mapped anew for every read
 FLUSH_SECONDS = 0.4  # for what is still to be written when it is closed
+
+
+class PipeReader(ByteReceiveStream):
+    """Owns the descriptor, which must be one that the loop can wait for."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._loop = descriptor, asyncio.get_running_loop()
+        self._piece: bytes | None = None  # read and not yet fetched; empty at the end
+        self._news = anyio.Event()
+        self._watching = self._closed = False
+
+    async def receive(self, max_bytes: int = READ_BYTES) -> bytes:
+        """What was read, in one piece, whatever `max_bytes` says.
+
+        Raises:
+            EndOfStream: the other end is closed.
+            ClosedResourceError: this one is.
+            PermissionError: the loop cannot wait for this kind of file.
+        """
+        while self._piece is None and not self._closed:
+            self._news = anyio.Event()
+            self._watch()
+            await self._news.wait()
+        if self._closed:
+            raise anyio.ClosedResourceError
+        if not self._piece:
+            raise anyio.EndOfStream
+        piece, self._piece = self._piece, None
+        return piece
+
+    async def aclose(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._ignore()
+            os.close(self._descriptor)
+            self._news.set()
+
+    def _read(self) -> None:
+        if self._piece is not None:  # nobody fetched the last one: let the other side wait
+            self._ignore()
+            return
+        try:
+            self._piece = os.read(self._descriptor, READ_BYTES)
+        except BlockingIOError:  # someone who shares it was faster
+            return
+        except OSError:  # a terminal that went away
+            self._piece = b""
+        if not self._piece:
+            self._ignore()
+        self._news.set()
+
+    def _watch(self) -> None:
+        if not self._watching:
+            self._loop.add_reader(self._descriptor, self._read)
+            self._watching = True
+
+    def _ignore(self) -> None:
+        if self._watching:
+            self._loop.remove_reader(self._descriptor)
+            self._watching = False
 
 
 class PipeWriter(ByteSendStream):
