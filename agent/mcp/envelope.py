@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from anyio.abc import ObjectStream
 from pydantic_core import to_json
@@ -65,6 +65,16 @@ Channel = ObjectStream[Any]
 
 Transport = AbstractAsyncContextManager[Channel]
 """Entering it opens the connection, leaving it closes the connection in order."""
+
+
+@runtime_checkable
+class Addressed(Protocol):
+    """A transport that knows whom it leads to; entered again, it connects anew."""
+
+    @property
+    def key(self) -> str:
+        """The command line, or the origin of the URL. It may hold secrets."""
+        ...
 
 
 class ConnectionLost(Exception):

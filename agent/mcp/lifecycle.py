@@ -14,9 +14,12 @@ from typing import Any
 
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params
+from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_REVISIONS = ("2026-07-28",)
+TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
+CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 REVISIONS = (*HANDSHAKE_REVISIONS, *STATELESS_REVISIONS)
 NEWEST_HANDSHAKE = HANDSHAKE_REVISIONS[-1]
 
@@ -34,12 +37,16 @@ class NotOffered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What the handshake settled. `server` is the other side's `serverInfo`, `capabilities` what it declared."""
+    """What was settled at the beginning. `server` is the other side's `serverInfo`, `capabilities` what it declared.
+
+    `declared` is False for a server that did not say what it has: then everything may be tried.
+    """
 
     revision: str
     capabilities: Capabilities = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     instructions: str | None = None
+    declared: bool = True
 
 
 def at_least(revision: str, minimum: str) -> bool:
@@ -59,22 +66,29 @@ def offer(revision: str, capabilities: Capabilities, client: Mapping[str, Any]) 
     }
 
 
-def accept(answer: Any) -> Agreement:
+def accept(answer: Any, wanted: str | None = None) -> Agreement:
     """What the server's answer to `initialize` settles. Whatever is optional may be missing or misshapen.
 
     Raises:
-        HandshakeFailed: it names no revision, or one we do not speak.
+        HandshakeFailed: it names no revision, one we do not speak, or not the one that is wanted.
     """
     result = answer if isinstance(answer, dict) else {}
     revision = result.get("protocolVersion")
     if revision not in HANDSHAKE_REVISIONS:
         named = f"answered with protocol version {revision!r}" if revision else "answered without a protocol version"
         raise HandshakeFailed(f"The server {named}; this program speaks {_listed(HANDSHAKE_REVISIONS)}.")
-    instructions = result.get("instructions")
+    if wanted and revision != wanted:
+        raise HandshakeFailed(f"The server speaks protocol version {revision}, and {wanted} was asked for.")
+    return read_agreement(revision, result, result.get("serverInfo"))
+
+
+def read_agreement(revision: str, said: Mapping[str, Any], server: Any) -> Agreement:
+    """From what a server says of itself in `initialize` and `server/discover`."""
+    instructions = said.get("instructions")
     return Agreement(
         revision,
-        _read_capabilities(result.get("capabilities")),
-        _object(result.get("serverInfo")),
+        _read_capabilities(said.get("capabilities")),
+        _object(server),
         instructions if isinstance(instructions, str) else None,
     )
 
@@ -97,6 +111,18 @@ def next_offer(message: str, data: Any, offered: Sequence[str]) -> str | None:
 def refused(message: str, offered: Sequence[str]) -> HandshakeFailed:
     """For a server that would take none of our offers."""
     return HandshakeFailed(f"The server refused protocol version {_listed(offered)}: {message}")
+
+
+# The stateless era has no handshake: every request says who asks and how.
+
+
+def request_meta(revision: str, capabilities: Capabilities, client: Mapping[str, Any]) -> dict[str, Any]:
+    """What `_meta` of each request says (section "Overview, `_meta`", 2026-07-28)."""
+    return {
+        REVISION_KEY: revision,
+        CAPABILITIES_KEY: declared_for(revision, capabilities),
+        CLIENT_KEY: dict(client),
+    }
 
 
 # The server's part.
@@ -127,6 +153,8 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 
 def offers(agreement: Agreement, method: str) -> bool:
     """Whether the server said that it answers `method`."""
+    if not agreement.declared:
+        return True
     if method == "completion/complete" and not at_least(agreement.revision, "2025-03-26"):
         return True  # the first revision has completion, and no capability for it
     return declares(agreement.capabilities, *NEEDED.get(method, ()))
@@ -147,6 +175,10 @@ def declared_for(revision: str, capabilities: Capabilities) -> dict[str, Any]:
     shaped = {name: value for name, value in capabilities.items() if value is not None}
     if not at_least(revision, "2025-06-18"):
         shaped.pop("elicitation", None)
+    if revision in STATELESS_REVISIONS:
+        shaped |= {"roots": {}} if "roots" in shaped else {}
+        shaped["extensions"] = {TASKS_EXTENSION: {}, **_object(shaped.get("extensions"))}
+        shaped.pop("tasks", None)
     if not at_least(revision, "2025-11-25"):
         shaped |= {name: {} for name in ("sampling", "elicitation") if name in shaped}
         shaped.pop("tasks", None)

@@ -14,6 +14,8 @@ from agent.mcp.session import McpError
 Answer = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
 OnNotification = Callable[[str, Params], None]
 OnNotice = Callable[[str], None]
+Intercept = Callable[[str, Params], bool]
+"""Hears a notification first, and says whether that was enough."""
 
 TROUBLES = 20  # different ones that are reported; the same one is reported once
 
@@ -30,7 +32,11 @@ class Listener:
     ) -> None:
         self.declared, self.revision = declared, lifecycle.NEWEST_HANDSHAKE
         self._answer, self._on_notification, self._on_notice = answer, on_notification, on_notice
+        self.intercept: Intercept | None = None
         self._reported: set[str] = set()
+
+    def has_batches(self) -> bool:
+        return self.revision == "2025-03-26"
 
     async def on_request(self, request: Request, context: Mapping[str, Any]) -> Any:
         if request.method == "ping":
@@ -42,8 +48,11 @@ class Listener:
         return lifecycle.shaped(request.method, await self._answer(request.method, params), self.revision)
 
     def on_notification(self, notification: Notification) -> None:
+        method, params = notification.method, notification.params or {}
+        if self.intercept and self.intercept(method, params):
+            return
         if self._on_notification:
-            self._on_notification(notification.method, notification.params or {})
+            self._on_notification(method, params)
 
     def on_trouble(self, trouble: Garbled | Stray) -> None:
         kind, text = _describe(trouble)

@@ -105,7 +105,7 @@ class Session:
         self._peer = Peer()
         self.answers = True
         self._waiters: dict[RequestId, _Waiter] = {}
-        self._handling = Handling(self._peer, tasks, self._work, self._send)
+        self._handling = Handling(self._peer, tasks, self.handle, self._send)
         self._lost: str | None = None
         self.heard, self.closed = anyio.Event(), anyio.Event()
 
@@ -267,7 +267,8 @@ class Session:
             with anyio.move_on_after(FAREWELL_SECONDS):
                 await self._say(reply)
 
-    async def _work(self, request: Request, context: Mapping[str, Any]) -> Result | Failure:
+    async def handle(self, request: Request, context: Mapping[str, Any]) -> Result | Failure:
+        """What our handler makes of a request, however that came here."""
         try:
             return Result(request.id, await self._handler.on_request(request, context))
         except McpError as error:

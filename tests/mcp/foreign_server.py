@@ -27,7 +27,10 @@ def initialized(revision: str = "2025-11-25", **capabilities: Any) -> dict[str, 
 
 
 class ForeignServer:
-    """`before` is sent once, ahead of the first answer; `told` are the messages of the client, in order."""
+    """`before` is sent once, ahead of the first answer; `told` are the messages of the client, in order.
+
+    It belongs to the handshake era, unless it has an answer to `server/discover`. If not, `told` leaves that out.
+    """
 
     def __init__(self, answers: Answers, before: tuple[Message, ...] = ()) -> None:
         self.answers, self.before = {"initialize": initialized(tools={}), "ping": {}} | dict(answers), before
@@ -38,10 +41,15 @@ class ForeignServer:
         self.channel = channel
         async for item in channel:
             for message in item.messages:
-                self.told.append(message)
+                if not isinstance(message, Request) or message.method != "server/discover" or self.is_modern:
+                    self.told.append(message)
                 if isinstance(message, Request):
                     await self.say(*self.before, self._answer(message))
                     self.before = ()
+
+    @property
+    def is_modern(self) -> bool:
+        return "server/discover" in self.answers
 
     async def say(self, *messages: Message) -> None:
         assert self.channel

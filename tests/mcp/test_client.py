@@ -50,9 +50,9 @@ async def test_entering_shakes_hands_and_says_so() -> None:
         "clientInfo": {"name": "mcp-chat", "version": __version__},
     }
     assert server.told == [
-        Request(1, "initialize", offer),
+        Request(2, "initialize", offer),
         Notification("notifications/initialized"),
-        Request(2, "ping"),
+        Request(3, "ping"),
     ]
 
 
@@ -169,7 +169,7 @@ async def test_a_cursor_that_comes_back_ends_the_list_with_one_notice(cursor: st
 
 
 async def test_pages_without_end_are_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.mcp.client.PAGES", 3)
+    monkeypatch.setattr("agent.mcp.pages.PAGES", 3)
 
     def listed(params: Mapping[str, Any]) -> Any:
         return {"tools": [], "nextCursor": params.get("cursor", "") + "x"}
@@ -261,12 +261,12 @@ async def test_progress_is_reported_while_a_call_runs() -> None:
     reports: list[Any] = []
 
     server = ForeignServer({"tools/call": {"content": []}})
-    notes = (Notification("notifications/progress", {"progressToken": 2} | params) for params in told)
+    notes = (Notification("notifications/progress", {"progressToken": 3} | params) for params in told)
     stray = Notification("notifications/progress", {"progressToken": "nobody", "progress": 9})
     async with connected(server) as client:
         server.before = (*notes, stray)
         await client.call_tool("x", progress=lambda *report: reports.append(report))
-    assert server.asked("tools/call") == [{"name": "x", "arguments": {}, "_meta": {"progressToken": 2}}]
+    assert server.asked("tools/call") == [{"name": "x", "arguments": {}, "_meta": {"progressToken": 3}}]
     assert reports == [(1, 3, "one"), (2.5, None, "")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -63,6 +64,11 @@ class StdioTransport:
     ) -> None:
         self._command, self._env, self._cwd, self._line_limit = tuple(command), env, cwd, line_limit
         self._pipes: _Pipes | None = None
+
+    @property
+    def key(self) -> str:
+        """The command line, as a shell would read it."""
+        return shlex.join(self._command)
 
     @property
     def stderr_tail(self) -> str:

@@ -1,0 +1,112 @@
+"""What a server's first answer says of the era it belongs to, with no I/O (section "Versioning", 2026-07-28).
+
+A server of the stateless era answers `server/discover`. What an older one does with it nobody knows: any error,
+nonsense or silence means only that a handshake is to be tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.mcp.admission import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_REVISION
+from agent.mcp.jsonrpc import METHOD_NOT_FOUND
+from agent.mcp.lifecycle import (
+    HANDSHAKE_REVISIONS,
+    REVISIONS,
+    STATELESS_REVISIONS,
+    Agreement,
+    HandshakeFailed,
+    read_agreement,
+)
+
+SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+
+
+@dataclass(frozen=True, slots=True)
+class Modern:
+    """It belongs to the stateless era."""
+
+    agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """So it does, and wants to be asked in another revision."""
+
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Older:
+    """Nothing that a server of the stateless era would say. `code` is its error, if it was one."""
+
+    code: int | None = None
+
+
+Finding = Modern | Again | Older
+
+
+def read_discovery(result: Any) -> Finding:
+    """What the result of `server/discover` says.
+
+    Raises:
+        HandshakeFailed: the server belongs to a later revision than we do.
+    """
+    said = result if isinstance(result, dict) else {}
+    if (said.get("resultType") or "complete") != "complete" or not (supported := revisions(said, "supportedVersions")):
+        return Older()
+    if revision := newest(supported):
+        meta = said.get("_meta")
+        return Modern(read_agreement(revision, said, meta.get(SERVER_KEY) if isinstance(meta, dict) else None))
+    return _without_ours(supported)
+
+
+def read_refusal(code: int, message: str, data: Any) -> Finding:
+    """What an error in answer to `server/discover` says.
+
+    Raises:
+        HandshakeFailed: the server belongs to the stateless era, and to no revision of it that we speak.
+    """
+    if code in (HEADER_MISMATCH, MISSING_CAPABILITY):
+        return Modern(undeclared())
+    if code != UNSUPPORTED_REVISION:
+        return Older(code)
+    supported = revisions(data, "supported")
+    if revision := newest(supported):
+        return Again(revision)
+    if not supported:
+        raise HandshakeFailed(f"The server refused protocol version {STATELESS_REVISIONS[-1]}: {message}")
+    return _without_ours(supported)
+
+
+def is_modern_refusal(code: int, data: Any) -> bool:
+    """Whether `initialize` was refused as a server of the stateless era would."""
+    return code == METHOD_NOT_FOUND or (
+        code == UNSUPPORTED_REVISION and newest(revisions(data, "supported")) is not None
+    )
+
+
+def undeclared() -> Agreement:
+    """For a server of the stateless era that does not say what it has."""
+    return Agreement(STATELESS_REVISIONS[-1], declared=False)
+
+
+def newest(supported: Sequence[str]) -> str | None:
+    """The newest revision of the stateless era that both sides speak."""
+    mutual = [revision for revision in STATELESS_REVISIONS if revision in supported]
+    return mutual[-1] if mutual else None
+
+
+def _without_ours(supported: Sequence[str]) -> Older:
+    if any(revision in HANDSHAKE_REVISIONS for revision in supported):
+        return Older(UNSUPPORTED_REVISION)
+    ours, theirs = ", ".join(REVISIONS), ", ".join(supported)
+    raise HandshakeFailed(f"The server speaks protocol version {theirs}; this program speaks {ours}.")
+
+
+def revisions(holder: Any, name: str) -> list[str]:
+    """The revisions listed in a member of what may be no object."""
+    found = holder.get(name) if isinstance(holder, dict) else None
+    return [revision for revision in found if isinstance(revision, str)] if isinstance(found, list) else []

@@ -1,0 +1,177 @@
+"""Hearing of changes in the stateless era: a request for each subject, open as long as somebody wants to know.
+
+Nothing is repeated for those who were away. So whenever a stream has to be taken up again, everything it is about
+counts as changed. Section "Utilities, Subscriptions" (2026-07-28).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from agent.mcp.envelope import ConnectionLost
+from agent.mcp.jsonrpc import Params, RequestId, as_request_id
+from agent.mcp.lifecycle import NotOffered
+from agent.mcp.peer import CANCELLED
+from agent.mcp.session import McpError, OnSending, Unreadable
+
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
+ACKNOWLEDGE_SECONDS = 10.0  # for the server to say what it will tell
+RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 30.0  # before a stream that ended is asked for again
+
+LISTS: Mapping[str, str] = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
+"""The server's capability whose list may change, and how it is asked for."""
+
+Wanted = Mapping[str, Any]
+"""The `notifications` of a `subscriptions/listen`."""
+Listen = Callable[[Params, OnSending], Awaitable[Any]]
+OnChange = Callable[[str, Params], None]
+
+
+@dataclass(slots=True, eq=False)
+class Subscription:
+    """`honoured` is what the server agreed to tell. `is_late`: what it is about may have changed unheard.
+
+    `scope` ends it, `attempt` only the request that is open.
+    """
+
+    wanted: Wanted
+    honoured: Wanted = field(default_factory=dict)
+    is_late: bool = False
+    fault: Exception | None = None
+    settled: anyio.Event = field(default_factory=anyio.Event)
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    attempt: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+    def settle(self, fault: Exception | None = None) -> None:
+        self.fault = fault
+        self.settled.set()
+
+
+class Subscriptions:
+    """`listen` sends the request and returns when it ends; `on_change` is told what may have been missed."""
+
+    def __init__(self, tasks: TaskGroup, listen: Listen, on_change: OnChange) -> None:
+        self._tasks, self._listen, self._on_change = tasks, listen, on_change
+        self._open: dict[RequestId, Subscription] = {}
+        self._resources: dict[str, Subscription] = {}
+        self._lists: Subscription | None = None
+
+    def follow_lists(self, capabilities: Mapping[str, Any]) -> None:
+        """Hear when a list changes, as far as the server declares that it can."""
+        wanted = {
+            wish: True
+            for name, wish in LISTS.items()
+            if isinstance(settings := capabilities.get(name), dict) and settings.get("listChanged")
+        }
+        if wanted:
+            self._lists = Subscription(wanted)
+            self._tasks.start_soon(self._keep, self._lists)
+
+    def note_reading(self) -> None:
+        """A list was read; if the server does not listen yet, it may already be another one."""
+        if self._lists and not self._lists.settled.is_set():
+            self._lists.is_late = True
+
+    async def add(self, uri: str) -> None:
+        """Hear when a resource changes.
+
+        Raises:
+            NotOffered: the server will not tell.
+            McpError, ConnectionLost, Unreadable: it could not be asked.
+        """
+        if uri in self._resources:
+            return
+        made = self._resources[uri] = Subscription({"resourceSubscriptions": [uri]})
+        self._tasks.start_soon(self._keep, made)
+        try:
+            with anyio.move_on_after(ACKNOWLEDGE_SECONDS):
+                await made.settled.wait()
+            if made.fault:
+                raise made.fault
+            if not made.settled.is_set():
+                raise Unreadable(f"The server did not say whether it tells of changes to {uri}.")
+            if uri not in made.honoured.get("resourceSubscriptions", ()):
+                raise NotOffered(f"The server does not tell of changes to {uri}.")
+        except BaseException:
+            self.remove(uri)
+            raise
+
+    def remove(self, uri: str) -> None:
+        if made := self._resources.pop(uri, None):
+            made.scope.cancel()
+
+    def hear(self, method: str, params: Params) -> bool:
+        """Whether the notification was about a subscription itself, or of one that is none of ours."""
+        if method == CANCELLED:
+            return self._end(as_request_id(params.get("requestId")))
+        meta = params.get("_meta")
+        id = as_request_id(meta.get(SUBSCRIPTION_KEY)) if isinstance(meta, dict) else None
+        found = None if id is None else self._open.get(id)
+        if method != ACKNOWLEDGED:
+            return id is not None and found is None
+        if found:
+            self._acknowledge(found, params.get("notifications"))
+        return True
+
+    def _end(self, id: RequestId | None) -> bool:
+        ended = None if id is None else self._open.get(id)
+        if ended:
+            ended.attempt.cancel()
+        return ended is not None
+
+    def _acknowledge(self, subscription: Subscription, honoured: Any) -> None:
+        subscription.honoured = honoured if isinstance(honoured, dict) else subscription.wanted
+        if subscription.is_late:
+            for method, params in missed(subscription.honoured):
+                self._on_change(method, params)
+        subscription.is_late = True
+        subscription.settle()
+
+    async def _keep(self, subscription: Subscription) -> None:
+        """Ask again whenever the stream ends, but not a server that refuses: it would do so again."""
+        pause = RETRY_SECONDS / 2
+        with subscription.scope:
+            while True:
+                began = anyio.current_time()
+                try:
+                    await self._attend(subscription)
+                except McpError as error:
+                    subscription.settle(error)
+                    return
+                except (ConnectionLost, Unreadable) as error:
+                    subscription.settle(error)
+                lasted = anyio.current_time() - began
+                pause = RETRY_SECONDS if lasted > LONGEST_RETRY_SECONDS else min(2 * pause, LONGEST_RETRY_SECONDS)
+                await anyio.sleep(pause)
+
+    async def _attend(self, subscription: Subscription) -> None:
+        """Until the stream ends, whoever ends it."""
+
+        def begin(id: RequestId) -> None:
+            self._open[id] = subscription
+
+        subscription.attempt = anyio.CancelScope()
+        try:
+            with subscription.attempt:
+                await self._listen({"notifications": dict(subscription.wanted)}, begin)
+        finally:
+            self._open = {id: each for id, each in self._open.items() if each is not subscription}
+
+
+def missed(honoured: Wanted) -> list[tuple[str, Params]]:
+    """What may have changed while nobody listened."""
+    uris = honoured.get("resourceSubscriptions")
+    return [
+        *((f"notifications/{name}/list_changed", Params()) for name, wish in LISTS.items() if honoured.get(wish)),
+        *(("notifications/resources/updated", {"uri": uri}) for uri in (uris if isinstance(uris, list) else ())),
+    ]
