@@ -59,7 +59,8 @@ async def open_conversation(
         Unreadable: its first answer was none.
     """
     key = transport.key if isinstance(transport, Addressed) else ""
-    remembered = introduction.verdicts.get(key) if introduction.verdicts and key else None
+    verdicts = introduction.verdicts if key else None
+    remembered = None if verdicts is None else verdicts.get(key)
     shakes_first = remembered in HANDSHAKE_REVISIONS
     for last in (introduction.protocol != AUTO or not key, True):
         async with transport as channel, open_session(channel, listener, batching=listener.has_batches) as session:
@@ -71,8 +72,8 @@ async def open_conversation(
                     raise
                 shakes_first = not shakes_first
                 continue
-            if introduction.verdicts and key and agreement.revision != remembered:
-                introduction.verdicts.set(key, agreement.revision)
+            if verdicts is not None and agreement.revision != remembered:
+                verdicts.set(key, agreement.revision)
             yield opening, agreement
             return
 
@@ -151,7 +152,7 @@ class Opening:
 
     async def _discover(self, revision: str) -> Finding:
         try:
-            return read_discovery(await self.session.request("server/discover", {"_meta": self.meta(revision)}))
+            said = await self.session.request("server/discover", {"_meta": self.meta(revision)})
         except McpError as error:
             return read_refusal(error.code, error.message, error.data)
         except Unreadable:
@@ -160,6 +161,7 @@ class Opening:
             if self.session.closed.is_set() or not _was_answered(error):
                 raise
             return Older()
+        return read_discovery(said)
 
     async def shake_hands(self, wanted: str | None = None) -> Agreement:
         """Raises HandshakeFailed if there is no common revision, or it is not the one that is wanted."""
