@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agent.mcp.features import Completion, Prompt, Resource, Tool
 from agent.mcp.jsonrpc import INVALID_PARAMS
@@ -14,16 +14,24 @@ from agent.mcp.lifecycle import at_least
 from agent.mcp.session import McpError
 from agent.mcp.signature import Json
 
+TASKS = "io.modelcontextprotocol/tasks"
+"""The extension in which tool calls may become tasks."""
+
+Kind = Literal["tools", "resources", "prompts", "completions"]
+
 
 class Listed(Protocol):
     def definition(self, revision: str) -> Json: ...
 
 
 class Catalogue:
-    """What is registered now; it may change while clients are connected. `page_size` entries make one page."""
+    """What is registered now; it may change while clients are connected. `page_size` entries make one page.
 
-    def __init__(self, page_size: int) -> None:
-        self._page_size = page_size
+    `promised` are kinds that are declared though there may be nothing of them yet.
+    """
+
+    def __init__(self, page_size: int, promised: Collection[Kind] = ()) -> None:
+        self._page_size, self._promised = page_size, frozenset(promised)
         self.tools: dict[str, Tool] = {}
         self.resources: dict[str, Resource] = {}
         self.templates: dict[str, Resource] = {}
@@ -32,24 +40,34 @@ class Catalogue:
 
     def prepare(self) -> None:
         """Resolve all types, so that an author learns of a mistake at the start. Raises SignatureError."""
-        everything: Iterable[Tool | Resource | Prompt] = chain(
-            self.tools.values(), self.resources.values(), self.templates.values(), self.prompts.values()
-        )
+        listed = (self.tools, self.resources, self.templates, self.prompts, self.completions)
+        everything: Iterable[Tool | Resource | Prompt | Completion] = chain(*(kind.values() for kind in listed))
         for feature in everything:
             feature.prepare()
 
+    @property
+    def completes(self) -> bool:
+        return bool(self.completions) or "completions" in self._promised
+
     def capabilities(self, revision: str) -> Json:
-        """What `initialize` declares: what there is at this moment."""
+        """What is declared: what there is at this moment, and what was promised."""
         declared: Json = {"logging": {}}
-        if self.tools:
+        if self.tools or "tools" in self._promised:
             declared["tools"] = {"listChanged": True}
-        if self.resources or self.templates:
+        if self.resources or self.templates or "resources" in self._promised:
             declared["resources"] = {"subscribe": True, "listChanged": True}
-        if self.prompts:
+        if self.prompts or "prompts" in self._promised:
             declared["prompts"] = {"listChanged": True}
-        if self.completions and at_least(revision, "2025-03-26"):
+        if self.completes and at_least(revision, "2025-03-26"):
             declared["completions"] = {}
+        if at_least(revision, "2026-07-28") and any(tool.task for tool in self.tools.values()):
+            declared["extensions"] = {TASKS: {}}
         return declared
+
+    def listed_tools(self, revision: str) -> list[Tool]:
+        """Without those that cannot be called in that revision."""
+        knows_tasks = at_least(revision, "2026-07-28")
+        return [tool for tool in self.tools.values() if knows_tasks or tool.task != "required"]
 
     def find_resource(self, uri: str) -> tuple[Resource, Mapping[str, str]] | None:
         """The resource of a URI and the arguments in it; an exact URI goes before every template."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import isawaitable
 from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar, overload
 
+from agent.mcp.admission import MISSING_CAPABILITY
 from agent.mcp.content import Message
 from agent.mcp.forms import Form, SchemaForm, needs_newer
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, RequestId, as_request_id
@@ -60,9 +62,15 @@ class Caller:
     info: Mapping[str, Any] = field(default_factory=dict)
     log_level: str | None = "info"
 
+    def wants_log(self, level: str) -> bool:
+        return self.log_level is not None and LEVELS.index(level) >= LEVELS.index(self.log_level)
+
 
 class Dialogue(Protocol):
     """How to reach the client during one request of its. Each era of the protocol has its own way."""
+
+    is_task: bool
+    """Whether the client polls for progress, and need not have asked for it."""
 
     async def ask(self, method: str, params: Params | None, key: str | None) -> Any:
         """The client's result. Raises McpError where it answers with an error."""
@@ -74,6 +82,14 @@ class Dialogue(Protocol):
 
     async def once(self, key: str, compute: Callable[[], Awaitable[Any]]) -> Any:
         """The value of `compute`, which runs only once however often the request is entered again."""
+        ...
+
+    async def begin_task(self) -> None:
+        """Go on as a task, if the client and the tool can."""
+        ...
+
+    async def release(self) -> None:
+        """Send the client away from the stream it waits on; it comes back for the answer."""
         ...
 
 
@@ -93,7 +109,7 @@ class Context:
     ) -> None:
         self._caller, self._dialogue = caller, dialogue
         self.request_id, self.meta, self.lifespan = request_id, meta, lifespan
-        self._progressed = -math.inf
+        self._progressed, self._samples = -math.inf, 0
 
     @property
     def revision(self) -> str:
@@ -114,10 +130,10 @@ class Context:
         """Say how far the work is (section "Utilities, Progress").
 
         `done` must rise from call to call; what does not rise is not sent, nor is anything to a client that did not
-        ask for progress. How often to call is the caller's business.
+        ask for progress. How often to call is the caller's business. In a task it becomes the status message.
         """
         token = as_request_id(self.meta.get("progressToken"))  # it may be what an id may be
-        if token is None or not self._progressed < done < math.inf:
+        if (token is None and not self._dialogue.is_task) or not self._progressed < done < math.inf:
             return
         self._progressed = done
         params: Params = {"progressToken": token, "progress": done}
@@ -129,8 +145,7 @@ class Context:
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
         """Send a log message, if the client wants that level (section "Utilities, Logging"). `data` is any JSON."""
-        wanted = self._caller.log_level
-        if wanted is None or LEVELS.index(level) < LEVELS.index(wanted):
+        if not self._caller.wants_log(level):
             return
         named = {} if logger is None else {"logger": logger}
         await self._dialogue.tell("notifications/message", {"level": level, **named, "data": data})
@@ -155,7 +170,7 @@ class Context:
         form: Form[Any] | SchemaForm = SchemaForm(schema) if isinstance(schema, dict) else Form(schema)
         modes = self._declared("elicitation")
         if (modes and "form" not in modes) or needs_newer(form.schema, self.revision):
-            self._refuse("a form like this")
+            self._refuse("a form like this", {"elicitation": {"form": {}}})
         answer = await self._ask("elicitation/create", {"message": message, "requestedSchema": form.schema}, key)
         match answer:
             case {"action": "accept"}:
@@ -188,7 +203,7 @@ class Context:
         """
         offered = self._declared("sampling")
         if (tools or tool_choice) and "tools" not in offered:
-            self._refuse("sampling with tools")
+            self._refuse("sampling with tools", {"sampling": {"tools": {}}})
         options = {
             "systemPrompt": system_prompt,
             "temperature": temperature,
@@ -197,12 +212,15 @@ class Context:
         }
         known = SampleTools(tools, self)
         params = sampling_params(messages, max_tokens, options, known.definitions, tool_choice)
+        self._samples += 1
+        told = f"answers of the tools in sample {key or self._samples}"
         for number in range(TOOL_ROUNDS):
             asked = key if key is None or not number else f"{key}/{number}"
             sample = read_sample(await self._ask("sampling/createMessage", params, asked))
-            if not known.can_run(sample.tool_uses):
+            if not known.can_run(uses := sample.tool_uses):
                 break
-            params["messages"] += [sample.message, await known.answers(sample.tool_uses)]
+            answers: Any = await self.once(f"{told}, {number}", partial(known.answers, uses))
+            params["messages"] += [sample.message, answers]
             params["toolChoice"] = {"mode": "auto" if number < TOOL_ROUNDS - 2 else "none"}
         return sample
 
@@ -215,7 +233,11 @@ class Context:
         return [Root(root["uri"], root.get("name")) for root in listed if isinstance(root, dict) and "uri" in root]
 
     async def once(self, key: str, compute: Callable[[], T | Awaitable[T]]) -> T:
-        """The value of `compute`, run only the first time the request comes here. The value must be JSON."""
+        """The value of `compute`, which comes to its end only once, however often the function is run again.
+
+        The value is remembered as JSON, and given back as JSON has it. A client of the stateless era carries it, and
+        could read it. `key` is its name in this function.
+        """
 
         async def computed() -> T:
             value = compute()
@@ -223,6 +245,22 @@ class Context:
 
         value: T = await self._dialogue.once(key, computed)
         return value
+
+    async def begin_task(self) -> None:
+        """Go on as a task from here (extension "Tasks"), in a tool that is registered with `asks_first`.
+
+        The client learns that the work goes on, and comes back for the result. The function is run again from its
+        start, with the answers it had. For a client that knows no tasks, and for one that is a task already, nothing
+        happens: the call goes on.
+        """
+        await self._dialogue.begin_task()
+
+    async def release(self) -> None:
+        """Let a client over HTTP hang up and come back for the answer, instead of holding the line for long work.
+
+        Nothing happens where the client could not (section "Streamable HTTP, Sending Messages", since 2025-11-25).
+        """
+        await self._dialogue.release()
 
     async def _ask(self, method: str, params: Params | None, key: str | None) -> Any:
         try:
@@ -232,9 +270,12 @@ class Context:
 
     def _declared(self, capability: str) -> Mapping[str, Any]:
         if not declares(self._caller.capabilities, capability):
-            self._refuse(capability)
+            self._refuse(capability, {capability: {}})
         settings = self._caller.capabilities[capability]
         return settings if isinstance(settings, dict) else {}
 
-    def _refuse(self, wish: str) -> NoReturn:
-        raise ClientRefused(METHOD_NOT_FOUND, f"This client does not offer {wish}.")
+    def _refuse(self, wish: str, needed: Mapping[str, Any]) -> NoReturn:
+        words = f"This client does not offer {wish}."
+        if at_least(self.revision, "2026-07-28"):
+            raise ClientRefused(MISSING_CAPABILITY, words, {"requiredCapabilities": needed})
+        raise ClientRefused(METHOD_NOT_FOUND, words)

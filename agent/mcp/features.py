@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
+from agent.mcp.admission import MISSING_CAPABILITY
 from agent.mcp.content import contents, message_for, messages, text
 from agent.mcp.context import ClientRefused, Context
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from agent.mcp.lifecycle import at_least
 from agent.mcp.results import Returns
+from agent.mcp.routing import Mirrored, mirrored_arguments
 from agent.mcp.running import Function, invoke, run, said
 from agent.mcp.session import McpError
 from agent.mcp.signature import ArgumentFault, Json, Signature, SignatureError
@@ -22,6 +23,8 @@ from agent.mcp.uri_templates import UriTemplate
 logger = logging.getLogger(__name__)
 
 RESOURCE_NOT_FOUND = -32002
+
+TaskSupport = Literal["optional", "required"]
 
 _SINCE = {
     "annotations": "2025-03-26",
@@ -60,10 +63,20 @@ class Tool:
     function: Function
     structured: bool | None = None
     annotations: Mapping[str, Any] | None = None
+    task: TaskSupport | None = None
+    asks_first: bool = False
 
     @cached_property
     def signature(self) -> Signature:
         return Signature(self.function, Context)
+
+    @cached_property
+    def mirrored(self) -> tuple[Mirrored, ...]:
+        """The arguments that a client over HTTP repeats in headers. Raises SignatureError."""
+        try:
+            return mirrored_arguments(self.signature.schema)
+        except ValueError as error:
+            raise SignatureError(f"{self.about.name}: {error}.") from error
 
     @cached_property
     def returns(self) -> Returns:
@@ -71,7 +84,7 @@ class Tool:
 
     def prepare(self) -> None:
         """Resolve the types now. Raises SignatureError."""
-        _ = self.signature.schema, self.returns.schema
+        _ = self.signature.schema, self.returns.schema, self.mirrored
 
     def definition(self, revision: str) -> Json:
         return self.about.definition(
@@ -93,6 +106,8 @@ class Tool:
         except ArgumentFault as fault:
             return _failed(f"Invalid arguments for {self.about.name}: {fault}.")
         except ClientRefused as refusal:
+            if refusal.code == MISSING_CAPABILITY:
+                raise
             return _failed(refusal.message)
         except McpError:
             raise
@@ -176,11 +191,20 @@ class Completion:
 
     function: Function
 
-    async def values(self, value: str, known: Mapping[str, str]) -> list[str]:
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature(self.function, Context)
+
+    def prepare(self) -> None:
+        """Raises SignatureError."""
+        if not 1 <= len(self.signature.names) <= 2:
+            raise SignatureError(f"{self.signature.name}: a completion takes the text so far, and the known arguments.")
+
+    async def values(self, value: str, known: Mapping[str, str], context: Context) -> list[str]:
         """What `value` may become; `known` are the other arguments, as far as they are settled."""
-        wants_known = len(inspect.signature(self.function).parameters) > 1
-        arguments = (value, dict(known)) if wants_known else (value,)
-        found = await invoke(partial(self.function, *arguments), {})
+        given: Json = dict(zip(self.signature.names, (value, dict(known)), strict=False))
+        given |= dict.fromkeys(self.signature.context_parameters, context)
+        found = await invoke(self.function, given)
         return [str(item) for item in found or ()]
 
 

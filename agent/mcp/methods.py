@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from agent.mcp.catalogue import Catalogue, Listed
@@ -30,13 +30,14 @@ async def serve(catalogue: Catalogue, method: str, params: Params, context: Cont
 
 def _offered(catalogue: Catalogue, method: str, revision: str) -> bool:
     if method == "completion/complete":
-        return bool(catalogue.completions)
+        return catalogue.completes
     return declares(catalogue.capabilities(revision), *NEEDED[method])
 
 
-def _listing(kind: str, entries: Callable[[Catalogue], Mapping[str, Listed]]) -> Answer:
+def _listing(kind: str, entries: Callable[[Catalogue, str], Iterable[Listed]]) -> Answer:
     async def answer(catalogue: Catalogue, params: Params, context: Context) -> Json:
-        return catalogue.page(kind, list(entries(catalogue).values()), params.get("cursor"), context.revision)
+        revision = context.revision
+        return catalogue.page(kind, list(entries(catalogue, revision)), params.get("cursor"), revision)
 
     return answer
 
@@ -45,6 +46,8 @@ async def _call_tool(catalogue: Catalogue, params: Params, context: Context) -> 
     name = _text(params, "name")
     if (tool := catalogue.tools.get(name)) is None:
         raise McpError(INVALID_PARAMS, f"Unknown tool: {name}")
+    if tool.task == "required" and not at_least(context.revision, "2026-07-28"):
+        raise McpError(METHOD_NOT_FOUND, f"{name} runs only as a task, which needs revision 2026-07-28.")
     return await tool.call(_object(params, "arguments"), context)
 
 
@@ -77,7 +80,7 @@ async def _complete(catalogue: Catalogue, params: Params, context: Context) -> J
         raise McpError(INVALID_PARAMS, f"There is nothing to complete for {of}.")
     completion = catalogue.completions.get((of, argument))
     resolved = _object(_object(params, "context"), "arguments")
-    found = await completion.values(value, resolved) if completion else []
+    found = await completion.values(value, resolved, context) if completion else []
     more = len(found) > COMPLETIONS_SHOWN
     return {"completion": {"values": found[:COMPLETIONS_SHOWN], "total": len(found), "hasMore": more}}
 
@@ -99,12 +102,12 @@ def _object(params: Params, name: str) -> dict[str, Any]:
 Answer = Callable[[Catalogue, Params, Context], Awaitable[Json]]
 
 _ANSWERS: Mapping[str, Answer] = {
-    "tools/list": _listing("tools", lambda catalogue: catalogue.tools),
+    "tools/list": _listing("tools", Catalogue.listed_tools),
     "tools/call": _call_tool,
-    "resources/list": _listing("resources", lambda catalogue: catalogue.resources),
-    "resources/templates/list": _listing("resourceTemplates", lambda catalogue: catalogue.templates),
+    "resources/list": _listing("resources", lambda catalogue, _: catalogue.resources.values()),
+    "resources/templates/list": _listing("resourceTemplates", lambda catalogue, _: catalogue.templates.values()),
     "resources/read": _read_resource,
-    "prompts/list": _listing("prompts", lambda catalogue: catalogue.prompts),
+    "prompts/list": _listing("prompts", lambda catalogue, _: catalogue.prompts.values()),
     "prompts/get": _get_prompt,
     "completion/complete": _complete,
 }

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
-from agent.mcp.catalogue import Catalogue
-from agent.mcp.connection import Change, Connection, Identity
-from agent.mcp.docstrings import read_docstring
+from agent.mcp.background import background
+from agent.mcp.catalogue import Catalogue, Kind
+from agent.mcp.connection import Connection
+from agent.mcp.context import Level
 from agent.mcp.envelope import Channel
-from agent.mcp.features import About, Completion, Prompt, Resource, Tool
+from agent.mcp.kept_tasks import KeptTasks
+from agent.mcp.reentry import Rounds
+from agent.mcp.registry import Registry
+from agent.mcp.seal import Seal
+from agent.mcp.service import Caching, Identity, Life, Service
 from agent.mcp.session import open_session
-from agent.mcp.signature import name_of
-from agent.mcp.uri_templates import is_template, parse_template
+from agent.mcp.subscribers import TASK_CHANGED, UPDATED, Change
+from agent.mcp.task_store import MemoryTaskStore, TaskStore
 
-F = TypeVar("F", bound=Callable[..., Any])
-Meta = Mapping[str, Any]
-Icons = Sequence[Mapping[str, Any]]
-
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+if TYPE_CHECKING:
+    from agent.mcp.transports.http_server import HttpApp
 
 
-class Server:
+class Server(Registry):
     """An MCP server. Register functions with its decorators, then `run` it.
 
     `name`, `version` and `title` are shown to people; `instructions` are a hint for the model. `state_key` seals what
     a client of the stateless era carries between two calls: workers that share a load give it the same secret.
-    `lifespan` is entered for every connection, and what it yields is `Context.lifespan`. `page_size` is the number of
-    entries of a list that are sent at once.
+    `lifespan` is entered once for a process that serves HTTP and for every connection elsewhere, and what it yields is
+    `Context.lifespan`. `page_size` is the number of entries of a list that are sent at once. `offers` are kinds of
+    things that clients are to expect though there may be none yet. `caching` says how long clients may keep answers.
+    `task_store` is where tasks are kept, for workers that share a load; without one, in this process.
 
     Section "Server Features" of the specification.
     """
@@ -44,170 +46,39 @@ class Server:
         title: str | None = None,
         lifespan: Callable[[Server], AbstractAsyncContextManager[Any]] | None = None,
         page_size: int = 100,
+        *,
+        offers: Collection[Kind] = (),
+        caching: Caching | None = None,
+        task_store: TaskStore | None = None,
     ) -> None:
-        self.name, self.version, self.state_key = name, version, state_key
-        self._identity = Identity(name, version, title, instructions)
+        super().__init__(name, Catalogue(page_size, offers))
+        self.version, self.state_key = version, state_key
         self._lifespan = lifespan or _nothing
-        self._catalogue = Catalogue(page_size)
+        self._life: Life | None = None
         self._connections: set[Connection] = set()
-
-    @overload
-    def tool(self, function: F, /) -> F: ...
-    @overload
-    def tool(
-        self,
-        function: None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        annotations: Mapping[str, Any] | None = None,
-        structured: bool | None = None,
-        icons: Icons | None = None,
-        meta: Meta | None = None,
-    ) -> Callable[[F], F]: ...
-    def tool(
-        self,
-        function: Any = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        annotations: Mapping[str, Any] | None = None,
-        structured: bool | None = None,
-        icons: Icons | None = None,
-        meta: Meta | None = None,
-    ) -> Any:
-        """Offer a function as a tool (section "Server Features, Tools").
-
-        Its name, its docstring and its type hints become the tool's `name`, `description` and schemas; `annotations`
-        are the protocol's hints, `{"readOnlyHint": True}`. Whether the result is also sent as structured content
-        follows from the return type, unless `structured` says it (see `Returns`). An exception becomes a result with
-        `isError`, its text for the model to read; a `McpError` becomes a JSON-RPC error.
-
-        Raises:
-            ValueError: there is a tool of that name, or the name is none.
-            SignatureError: a parameter has no name. Types without a schema are found when the server starts.
-        """
-
-        def register(function: F) -> F:
-            about = _about(function, name, title, description, icons, meta)
-            made = Tool(about, function, structured, annotations)
-            _ = made.signature
-            self._add(self._catalogue.tools, made.about.name, made, "tools")
-            return function
-
-        return register if function is None else register(function)
-
-    @overload
-    def prompt(self, function: F, /) -> F: ...
-    @overload
-    def prompt(
-        self,
-        function: None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        icons: Icons | None = None,
-        meta: Meta | None = None,
-    ) -> Callable[[F], F]: ...
-    def prompt(
-        self,
-        function: Any = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        icons: Icons | None = None,
-        meta: Meta | None = None,
-    ) -> Any:
-        """Offer a function as a prompt (section "Server Features, Prompts").
-
-        It returns the user's message as text, or a list of messages: `[("user", "…"), ("assistant", "…")]`. Clients
-        send arguments as text; type hints convert it.
-
-        Raises:
-            ValueError: there is a prompt of that name.
-        """
-
-        def register(function: F) -> F:
-            made = Prompt(_about(function, name, title, description, icons, meta), function)
-            _ = made.signature
-            self._add(self._catalogue.prompts, made.about.name, made, "prompts")
-            return function
-
-        return register if function is None else register(function)
-
-    def resource(
-        self,
-        uri: str,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        mime_type: str | None = None,
-        size: int | None = None,
-        annotations: Mapping[str, Any] | None = None,
-        icons: Icons | None = None,
-        meta: Meta | None = None,
-    ) -> Callable[[F], F]:
-        """Offer a function as a resource, or with `{names}` in the URI as a template (section "…, Resources").
-
-        The names are the function's parameters. It returns text, bytes, or data that is sent as JSON; None says that
-        there is no such resource. `size` is in bytes.
-
-        Raises:
-            ValueError: there is such a resource, the template is none, or its names are not the parameters.
-        """
-        if not isinstance(uri, str):
-            raise TypeError('A resource needs its URI: @server.resource("notes://{id}").')
-        template = parse_template(uri) if is_template(uri) else None
-
-        def register(function: F) -> F:
-            about = _about(function, name, title, description, icons, meta)
-            made = Resource(about, function, uri, template, mime_type, size, annotations)
-            _check_names(made)
-            self._add(self._catalogue.templates if template else self._catalogue.resources, uri, made, "resources")
-            return function
-
-        return register
-
-    def completion(self, of: str, argument: str) -> Callable[[F], F]:
-        """Offer suggestions for an argument of a prompt (`of` is its name) or a resource template (its URI).
-
-        The function takes the text so far, and if it has a second parameter the arguments known already; it returns
-        the fitting values, best first. The first hundred are sent (section "Utilities, Completion").
-        """
-
-        def register(function: F) -> F:
-            self._catalogue.completions[of, argument] = Completion(function)
-            return function
-
-        return register
-
-    def remove_tool(self, name: str) -> None:
-        """Take a tool back. Raises KeyError if there is none."""
-        self._remove(self._catalogue.tools, name, "tools")
-
-    def remove_prompt(self, name: str) -> None:
-        """Take a prompt back. Raises KeyError if there is none."""
-        self._remove(self._catalogue.prompts, name, "prompts")
-
-    def remove_resource(self, uri: str) -> None:
-        """Take a resource or a template back. Raises KeyError if there is none."""
-        self._remove(self._catalogue.templates if is_template(uri) else self._catalogue.resources, uri, "resources")
+        self._service = Service(
+            Identity(name, version, title, instructions),
+            self._catalogue,
+            caching or Caching(),
+            Rounds(Seal(state_key)),
+            KeptTasks(task_store or MemoryTaskStore(), lambda id: self._announce((TASK_CHANGED, id))),
+        )
 
     def notify_resource_updated(self, uri: str) -> None:
         """Tell the clients that subscribed to a resource that it is another now. May be called from any thread.
 
         What is registered or removed while clients are connected is announced without further ado.
         """
-        self._announce(("notifications/resources/updated", uri))
+        self._announce((UPDATED, uri))
+
+    def log(self, level: Level, data: Any, logger: str | None = None) -> None:
+        """Send a log message that belongs to no request. May be called from any thread; `data` is any JSON.
+
+        Only clients of the handshake era hear it, if they want that level (section "Utilities, Logging").
+        """
+        named = {} if logger is None else {"logger": logger}
+        for connection in list(self._connections):
+            connection.log(level, {"level": level, **named, "data": data})
 
     async def serve(self, channel: Channel) -> None:
         """Serve one client, until it leaves.
@@ -216,14 +87,44 @@ class Server:
             SignatureError: a function cannot be offered as it is written.
         """
         self._catalogue.prepare()
-        async with self._lifespan(self) as lifespan:
-            connection = Connection(self._identity, self._catalogue, lifespan)
-            self._connections.add(connection)
+        if self._life:
+            await self._serve(channel, self._life)
+        else:
+            async with self._living() as life:
+                await self._serve(channel, life)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The block in which one lifespan serves all connections, and in which tasks are kept that outlast theirs."""
+        async with self._living() as life:
+            self._life = life
             try:
-                async with open_session(channel, connection, refuses_garbage=True) as session:
-                    await connection.run(session)
+                yield
             finally:
-                self._connections.discard(connection)
+                self._life = None
+
+    def end_subscriptions(self) -> None:
+        """Let all who listen for changes know that nothing more will come, before the process stops."""
+        for connection in list(self._connections):
+            connection.end_listening()
+
+    def asgi(
+        self,
+        *,
+        path: str = "/mcp",
+        sse: bool = False,
+        allowed_hosts: Iterable[str] | None = None,
+        allowed_origins: Iterable[str] = (),
+    ) -> HttpApp:
+        """An ASGI app that serves clients of both eras at `path`; `sse` adds the endpoints of 2024-11-05.
+
+        See `agent.mcp.transports.http_server.asgi_app` for what several workers need, and for further settings.
+        """
+        from agent.mcp.admission import LOOPBACK
+        from agent.mcp.transports.http_server import asgi_app
+
+        hosts = LOOPBACK if allowed_hosts is None else allowed_hosts
+        return asgi_app(self, path=path, sse=sse, allowed_hosts=hosts, allowed_origins=allowed_origins)
 
     def run(self, arguments: Sequence[str] | None = None) -> None:
         """Be a server process: stdio, until stdin ends. `arguments` are those of the command line if not given.
@@ -235,15 +136,20 @@ class Server:
 
         run(self, arguments)
 
-    def _add(self, entries: dict[str, Any], key: str, made: Any, kind: str) -> None:
-        if key in entries:
-            raise ValueError(f"{self.name} offers {key} already; remove it first.")
-        entries[key] = made
-        self._announce((f"notifications/{kind}/list_changed", None))
+    async def _serve(self, channel: Channel, life: Life) -> None:
+        connection = Connection(self._service, life, channel)
+        self._connections.add(connection)
+        try:
+            opened = open_session(channel, connection, refuses_garbage=True, batching=connection.takes_batches)
+            async with opened as session:
+                await connection.run(session)
+        finally:
+            self._connections.discard(connection)
 
-    def _remove(self, entries: dict[str, Any], key: str, kind: str) -> None:
-        del entries[key]
-        self._announce((f"notifications/{kind}/list_changed", None))
+    @asynccontextmanager
+    async def _living(self) -> AsyncIterator[Life]:
+        async with self._lifespan(self) as lifespan, background() as tasks:
+            yield Life(lifespan, tasks)
 
     def _announce(self, change: Change) -> None:
         for connection in list(self._connections):
@@ -253,31 +159,3 @@ class Server:
 @asynccontextmanager
 async def _nothing(server: Server) -> AsyncIterator[None]:
     yield None
-
-
-def _about(
-    function: Any,
-    name: str | None = None,
-    title: str | None = None,
-    description: str | None = None,
-    icons: Icons | None = None,
-    meta: Meta | None = None,
-) -> About:
-    name = name or name_of(function)
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name: 1 to 128 letters, digits, '_', '.' or '-', or give one with name=.")
-    if description is None:
-        description = read_docstring(inspect.getdoc(function)).summary
-    return About(name, title, description or None, icons, meta)
-
-
-def _check_names(resource: Resource) -> None:
-    """A template's names are what its function is called with. The context is not known yet, but has no name there."""
-    template = resource.template
-    known, optional = (set(template.names), template.optional) if template else (set(), frozenset())
-    parameters = resource.signature.parameters
-    missing = known - parameters.keys()
-    if missing:
-        raise ValueError(f"{resource.uri}: the function has no parameter {', '.join(sorted(missing))}.")
-    if demanding := [name for name in sorted(optional) if parameters[name].default is inspect.Parameter.empty]:
-        raise ValueError(f"{resource.uri}: {', '.join(demanding)} may be missing, so the parameter needs a default.")

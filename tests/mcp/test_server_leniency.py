@@ -83,7 +83,7 @@ async def test_a_misshapen_offer_is_taken_for_an_empty_one(offer: Any) -> None:
 async def test_a_probe_for_another_era_spoils_nothing() -> None:
     version = {"io.modelcontextprotocol/protocolVersion": "2027-01-01"}
     async with raw_client(a_server(), None) as client:
-        assert (await client.refusal("server/discover", {"_meta": version})).code == -32601
+        assert (await client.refusal("server/discover", {"_meta": version})).code == -32022
         await client.ask("initialize", {"protocolVersion": "2025-06-18"})
         await client.tell("notifications/initialized")
         assert len((await client.ask("tools/list"))["tools"]) == 2
