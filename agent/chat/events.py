@@ -63,12 +63,13 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class SampleFinished:
-    """A server's sampling request is settled: `verdict` says how, `usage` what it cost."""
+    """A server's sampling request is settled: `verdict` says how, `cost` what it came to in US dollars, if known."""
 
     server: str
     model: str
     usage: Usage | None
     verdict: Verdict | Literal["error"]
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,20 @@ from agent.chat.messages import Stop, Usage
 from agent.chat.questions import (
     ApproveSampling,
     ApproveTool,
+    AwaitPage,
     FillForm,
     OpenUrl,
     Question,
     ReviewSample,
+    ShareRoots,
 )
 
 KINDS: dict[type[Any], str] = {
     ApproveTool: "tool",
     FillForm: "form",
     OpenUrl: "url",
+    AwaitPage: "page",
+    ShareRoots: "roots",
     ApproveSampling: "sampling",
     ReviewSample: "review",
 }

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from agent.host.config_errors import ConfigError, fault, line_of, nearest
 from agent.host.config_models import Settings
-from agent.host.config_values import anchor_answers
+from agent.host.config_values import absolute, anchor_answers
 
 APP = "mcp-chat"
 USER_FILE = "config.toml"
@@ -91,7 +91,16 @@ def settings_of(layer: Layer) -> Settings:
         settings = Settings.model_validate(tables)
     except ValidationError as error:
         raise ConfigError(f"{layer.path}: {fault(Settings, '', error, layer.text)}") from error
-    if "answer" not in settings.elicitation.model_fields_set:
-        return settings
-    answer = anchor_answers(settings.elicitation.answer, layer.folder)
-    return settings.model_copy(update={"elicitation": settings.elicitation.model_copy(update={"answer": answer})})
+    return _anchored(settings, layer.folder)
+
+
+def _anchored(settings: Settings, folder: Path) -> Settings:
+    """Paths are relative to the file they stand in."""
+    changes: dict[str, Any] = {}
+    if "roots" in settings.chat.model_fields_set:
+        roots = tuple(str(absolute(root, folder)) for root in settings.chat.roots)
+        changes["chat"] = settings.chat.model_copy(update={"roots": roots})
+    if "answer" in settings.elicitation.model_fields_set:
+        answer = anchor_answers(settings.elicitation.answer, folder)
+        changes["elicitation"] = settings.elicitation.model_copy(update={"answer": answer})
+    return settings.model_copy(update=changes)

@@ -26,6 +26,7 @@ T = TypeVar("T", bound=Table)
 APPROVALS: Sequence[Approval] = ("allow", "ask", "manual", "deny")
 FORMS = ("ask", "decline", "cancel")
 """How strict an answer to forms is; answering without the person (defaults, a file) is the least strict."""
+LIMITS = {name for name in SamplingTable.model_fields if name.startswith("max_")}
 
 
 def overlay(under: T, over: T) -> T:
@@ -60,7 +61,12 @@ def _permissions(user: PermissionsTable, project: PermissionsTable) -> Permissio
 def _sampling(user: SamplingTable, project: SamplingTable) -> SamplingTable:
     said = "approve" in project.model_fields_set
     approve = stricter_approval(user.approve, project.approve) if said else user.approve
-    return overlay(user, project).model_copy(update={"approve": approve})
+    limits = {name: _lower(getattr(user, name), getattr(project, name)) for name in LIMITS & project.model_fields_set}
+    return overlay(user, project).model_copy(update={"approve": approve, **limits})
+
+
+def _lower(one: float | None, other: float | None) -> float | None:
+    return min((limit for limit in (one, other) if limit is not None), default=None)
 
 
 def _elicitation(user: ElicitationTable, project: ElicitationTable) -> ElicitationTable:
@@ -78,6 +84,7 @@ def restrain(project: ServerTable, user: ServerTable | None, settings: Settings)
         "sampling": stricter_approval(project.sampling or approve, approve),
         "elicitation": stricter_form(project.elicitation or answer, answer),
         "trust": project.trust and user is not None and user.trust,
+        "context": project.context and user is not None and user.context,
         "tools": ToolsTable(allow=allow, deny=(*theirs.deny, *project.tools.deny)),
     }
     return project.model_copy(update=changes)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
 from agent.chat.policy import Permission
+from agent.host.oauth_table import OAuthTable
 
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
@@ -24,10 +25,14 @@ class Table(BaseModel):
 
 
 class ChatTable(Table):
-    """`timeout` is for a whole run, in seconds; `max_tokens` for one reply; `max_tool_output` in characters."""
+    """`timeout` is for a whole run, in seconds; `max_tokens` for one reply; `max_tool_output` in characters.
+
+    `roots` are folders that every server may be told of, if the person agrees.
+    """
 
     model: str | None = None
     system: str = ""
+    roots: tuple[Filled, ...] = ()
     max_turns: Count = 30
     max_tokens: Count | None = None
     timeout: Seconds | None = None
@@ -50,9 +55,18 @@ class PermissionsTable(Table):
 
 
 class SamplingTable(Table):
+    """What each server may ask of the model. `max_tokens` is for one reply, `max_cost_per_turn` in US dollars.
+
+    `max_tool_rounds` are those of one conversation that a server has with the model.
+    """
+
     approve: Approval = "ask"
     max_tokens: Count = 4096
     max_requests_per_turn: Annotated[int, Field(ge=0)] = 10
+    max_tokens_per_turn: Count = 200_000
+    max_cost_per_turn: Annotated[float, Field(gt=0)] | None = None
+    max_concurrent: Count = 4
+    max_tool_rounds: Count = 10
     models: dict[str, str] = Field(default_factory=dict)
 
 
@@ -68,7 +82,10 @@ class ToolsTable(Table):
 
 
 class ServerTable(Table):
-    """One server, reached in exactly one way. `timeout` is the seconds of a call without progress."""
+    """One server, reached in exactly one way. `timeout` is the seconds of a call without progress.
+
+    `context` lets its sampling requests include what was said in the chat.
+    """
 
     bundled: Literal["demo", "notes", "custom"] | None = None
     command: Filled | None = None
@@ -77,13 +94,15 @@ class ServerTable(Table):
     cwd: Filled | None = None
     url: Filled | None = None
     headers: dict[str, SecretStr] = Field(default_factory=dict)
-    auth: Literal["none", "oauth"] = "none"
+    auth: Literal["none", "oauth"] | None = None
+    oauth: OAuthTable = OAuthTable()
     protocol: Literal["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] = "auto"
     trust: bool = False
     required: bool = False
     connect_timeout: Seconds = 15
     timeout: Seconds = 120
     sampling: Approval | None = None
+    context: bool = False
     elicitation: Filled | None = None
     roots: tuple[Filled, ...] = ()
     tools: ToolsTable = ToolsTable()

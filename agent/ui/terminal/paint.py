@@ -148,6 +148,8 @@ _VERDICTS: dict[Any, str] = {"accept": "accepted", "decline": "declined", "cance
 _ASKED = {
     "form": "The form of",
     "url": "The page of",
+    "page": "The page of",
+    "roots": "The folders for",
     "sampling": "The model request of",
     "review": "The model's answer to",
 }
