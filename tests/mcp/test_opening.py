@@ -237,7 +237,7 @@ async def test_a_pinned_stateless_era_that_is_not_there_is_a_sentence() -> None:
 
 
 def test_an_unknown_revision_cannot_be_asked_for() -> None:
-    with pytest.raises(ValueError, match="protocol must be 'auto' or one of 2024-11-05, .* not 'latest'"):
+    with pytest.raises(ValueError, match=r"protocol must be 'auto' or one of 2024-11-05, .* not 'latest'"):
         Client(memory(ForeignServer({})), protocol="latest")
 
 
@@ -342,14 +342,15 @@ async def test_a_transport_that_cannot_be_entered_again_is_not() -> None:
 
 PROCESS = """
 import json, sys
+INITIALIZED = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
 def say(**message):
     print(json.dumps({"jsonrpc": "2.0"} | message), flush=True)
-print(HEAD, file=sys.stderr)
+print("started", file=sys.stderr)
 for line in sys.stdin:
     message = json.loads(line)
     id, method = message.get("id"), message["method"]
     if method == "initialize":
-        say(id=id, result={"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "0"}})
+        say(id=id, result=INITIALIZED)
     elif method == "tools/call":
         say(id=id, result={"content": [{"type": "text", "text": json.dumps(message["params"].get("_meta") is None)}]})
     elif method == "server/discover":
@@ -367,7 +368,7 @@ LEGACY_PROCESSES = {
 
 
 def process(probed: str) -> list[str]:
-    return [sys.executable, "-c", PROCESS.replace("HEAD", "'started'").replace("PROBED", probed)]
+    return [sys.executable, "-c", PROCESS.replace("PROBED", probed)]
 
 
 @pytest.mark.parametrize("probed", LEGACY_PROCESSES.values(), ids=LEGACY_PROCESSES.keys())
@@ -388,10 +389,8 @@ async def test_a_process_of_the_stateless_era_is_spoken_to_without_a_handshake()
 
 async def test_a_process_that_cannot_begin_says_why_at_the_second_attempt() -> None:
     transport = stdio([sys.executable, "-c", "import sys; sys.exit('no config file')"])
-    with (
-        anyio.fail_after(15),
-        pytest.raises(ConnectionLost, match="exited with code 1 before it answered anything.*\n.*no config file"),
-    ):
+    ended = r"exited with code 1 before it answered anything.*\n.*no config file"
+    with anyio.fail_after(15), pytest.raises(ConnectionLost, match=ended):
         async with Client(transport):
             pass
 

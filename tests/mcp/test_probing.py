@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -114,7 +115,5 @@ def test_the_newest_revision_of_both_is_chosen() -> None:
 @given(JSON, st.integers())
 def test_whatever_comes_is_read(value: Any, code: int) -> None:
     for read in (lambda: read_discovery(value), lambda: read_refusal(code, "no", value)):
-        try:
-            read()
-        except HandshakeFailed as error:
-            assert str(error)
+        with suppress(HandshakeFailed):
+            assert isinstance(read(), Modern | Again | Older)
