@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from agent.mcp.server import Server
 
 USAGE, INTERRUPTED = 2, 130  # exit codes
+HIGHEST_PORT = 65_535
 
 
 def run(server: Server, arguments: Sequence[str] | None = None) -> None:
@@ -25,30 +27,52 @@ def run(server: Server, arguments: Sequence[str] | None = None) -> None:
         case []:
             _run_stdio(server)
         case ["-h" | "--help"]:
-            _say(f"{server.name} is an MCP server. It speaks JSON-RPC on stdin and stdout, one message a line.")
-        case ["--http", _]:
-            _say(f"{server.name}: this version serves stdio only; start it without --http.")
-            raise SystemExit(USAGE)
+            _say(f"{server.name} is an MCP server. It speaks JSON-RPC on stdin and stdout, one message a line;")
+            _say("with --http HOST:PORT it speaks Streamable HTTP there.")
+        case ["--http", address]:
+            _run_http(server, address)
         case [unknown, *_]:
-            _say(f"{server.name}: unknown argument {unknown}; start it without arguments to serve stdio.")
+            _say(f"{server.name}: unknown argument {unknown}; start it without arguments, or with --http HOST:PORT.")
             raise SystemExit(USAGE)
 
 
 def _run_stdio(server: Server) -> None:
     if os.isatty(0):
         _say(f"{server.name} {server.version} waits for JSON-RPC, one message a line. Ctrl-D ends it.")
-    try:
-        with standard_streams() as (reading, writing):
-            anyio.run(_serve_stdio, server, reading, writing)
-    except (SignatureError, ConnectionLost) as error:
-        _say(f"{server.name} cannot start: {error}")
-        raise SystemExit(USAGE) from None
-    except KeyboardInterrupt:
-        raise SystemExit(INTERRUPTED) from None
+    with _exits(server), standard_streams() as (reading, writing):
+        anyio.run(_serve_stdio, server, reading, writing)
 
 
 async def _serve_stdio(server: Server, reading: int, writing: int) -> None:
-    await server.serve(StdioServerChannel(reading, writing))
+    async with StdioServerChannel(reading, writing) as channel:
+        await server.serve(channel)
+
+
+def _run_http(server: Server, address: str) -> None:
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or int(port) > HIGHEST_PORT:
+        _say(f"{server.name}: --http needs HOST:PORT, such as 127.0.0.1:8000, and not {address}.")
+        raise SystemExit(USAGE)
+    with _exits(server):
+        from agent.mcp.transports.http_run import run_http
+
+        server.prepare()
+        run_http(server, host.strip("[]") or "127.0.0.1", int(port))
+
+
+@contextmanager
+def _exits(server: Server) -> Iterator[None]:
+    """Errors as a sentence and an exit code."""
+    try:
+        yield
+    except (SignatureError, ConnectionLost, OSError) as error:
+        _say(f"{server.name} cannot start: {error}")
+        raise SystemExit(USAGE) from None
+    except ModuleNotFoundError as error:
+        _say(f"{server.name} cannot start: it needs the package {error.name}; install mcp-chat-agent[http].")
+        raise SystemExit(USAGE) from None
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
 
 
 def _say(sentence: str) -> None:

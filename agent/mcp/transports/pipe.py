@@ -24,7 +24,7 @@ class PipeReader(ByteReceiveStream):
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._loop = descriptor, asyncio.get_running_loop()
         self._piece: bytes | None = None  # read and not yet fetched; empty at the end
-        self._news = anyio.Event()
+        self._news: asyncio.Future[None] | None = None
         self._watching = self._closed = False
 
     async def receive(self, max_bytes: int = READ_BYTES) -> bytes:
@@ -36,9 +36,9 @@ class PipeReader(ByteReceiveStream):
             PermissionError: the loop cannot wait for this kind of file.
         """
         while self._piece is None and not self._closed:
-            self._news = anyio.Event()
             self._watch()
-            await self._news.wait()
+            self._news = self._loop.create_future()
+            await self._news
         if self._closed:
             raise anyio.ClosedResourceError
         if not self._piece:
@@ -51,7 +51,7 @@ class PipeReader(ByteReceiveStream):
             self._closed = True
             self._ignore()
             os.close(self._descriptor)
-            self._news.set()
+            self._wake()
 
     def _read(self) -> None:
         if self._piece is not None:  # nobody fetched the last one: let the other side wait
@@ -65,7 +65,11 @@ class PipeReader(ByteReceiveStream):
             self._piece = b""
         if not self._piece:
             self._ignore()
-        self._news.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._news and not self._news.done():
+            self._news.set_result(None)
 
     def _watch(self) -> None:
         if not self._watching:

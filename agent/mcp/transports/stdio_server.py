@@ -1,7 +1,7 @@
 """The stdin and stdout of this process as a channel (section "Transports, stdio").
 
 Nothing here blocks the event loop or costs a thread: a descriptor is waited for, and read or written only as far as
-that cannot block. Its flags are left as they are, since whoever started us may share them.
+that cannot block.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import select
+import stat
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -19,25 +20,22 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-from anyio.abc import ObjectStream
+from anyio.abc import ByteSendStream, ObjectStream
 
 from agent.mcp.envelope import ConnectionLost, Envelope, Inbound
 from agent.mcp.framing import LINE_LIMIT, Lines, to_line
-
-READ_BYTES = 64 * 1024
+from agent.mcp.transports.pipe import READ_BYTES, PipeReader, PipeWriter
 
 
 class StdioServerChannel(ObjectStream[Any]):
-    """One descriptor to read lines from, one to write lines to; both stay the caller's to close."""
+    """One descriptor to read lines from, one to write lines to; both stay the caller's to close, after `aclose`."""
 
     def __init__(self, reading: int, writing: int, limit: int = LINE_LIMIT) -> None:
-        self._reading, self._writing = reading, writing
+        self._reading = reading
+        self._reader = PipeReader(os.dup(reading))
+        self._writer = _writer(writing)
         self._lines = Lines(limit)
         self._received: deque[Inbound] = deque()
-        self._unsent: deque[memoryview] = deque()
-        self._turn = anyio.Lock(fast_acquire=True)
-        self._room = select.poll()
-        self._room.register(writing, select.POLLOUT)
         self._ended = self._broken = False
         self._pollable = True
 
@@ -52,28 +50,27 @@ class StdioServerChannel(ObjectStream[Any]):
 
     async def send(self, item: Envelope) -> None:
         """Cancelled in the middle of a line, the rest of it goes out before the next: a line is never torn."""
-        self._unsent.append(memoryview(to_line(item)))
-        async with self._turn:
-            try:
-                await self._write()
-            except OSError as error:
-                self._broken = True
-                self._unsent.clear()
-                anyio.notify_closing(self._reading)  # with nobody to answer, there is nothing to read for
-                raise anyio.BrokenResourceError from error
+        try:
+            await self._writer.send(to_line(item))
+        except anyio.BrokenResourceError:
+            self._broken = True
+            await self._reader.aclose()  # with nobody to answer, there is nothing to read for
+            raise
 
     async def send_eof(self) -> None:
         """Whoever owns the descriptor ends the stream."""
 
     async def aclose(self) -> None:
         self._ended = True
+        await self._reader.aclose()
+        await self._writer.aclose()
 
     async def _read(self) -> None:
         try:
             data = await self._read_some()
-        except (BlockingIOError, anyio.ClosedResourceError):  # nothing came after all, or writing failed meanwhile
+        except anyio.ClosedResourceError:  # writing failed meanwhile
             return
-        except OSError:  # a terminal that went away
+        except (anyio.EndOfStream, OSError):  # a terminal that went away is an end as well
             data = b""
         self._ended = not data
         self._received.extend(self._lines.feed(data) if data else self._lines.end())
@@ -81,24 +78,55 @@ class StdioServerChannel(ObjectStream[Any]):
     async def _read_some(self) -> bytes:
         if self._pollable:
             try:
-                await anyio.wait_readable(self._reading)
+                return await self._reader.receive()
             except PermissionError:  # a regular file cannot be waited for, and need not be
                 self._pollable = False
-            else:
-                return os.read(self._reading, READ_BYTES)
         return await anyio.to_thread.run_sync(os.read, self._reading, READ_BYTES, abandon_on_cancel=True)
+
+
+class SharedWriter(ByteSendStream):
+    """Writes to a descriptor whose flags must stay as they are, since whoever started us may share them."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._unsent: deque[memoryview] = deque()
+        self._turn = anyio.Lock(fast_acquire=True)
+        self._room = select.poll()
+        self._room.register(descriptor, select.POLLOUT)
+
+    async def send(self, item: bytes) -> None:
+        self._unsent.append(memoryview(item))
+        async with self._turn:
+            try:
+                await self._write()
+            except OSError as error:
+                self._unsent.clear()
+                raise anyio.BrokenResourceError from error
+
+    async def aclose(self) -> None:
+        """The descriptor is another's."""
 
     async def _write(self) -> None:
         while self._unsent:
             rest = self._unsent[0]
             while rest:
                 if not self._room.poll(0):
-                    await anyio.wait_writable(self._writing)
+                    await anyio.wait_writable(self._descriptor)
                 # A pipe that is ready takes this much without blocking, and no more is promised.
                 with contextlib.suppress(BlockingIOError):
-                    rest = rest[os.write(self._writing, rest[: select.PIPE_BUF]) :]
+                    rest = rest[os.write(self._descriptor, rest[: select.PIPE_BUF]) :]
                 self._unsent[0] = rest
             self._unsent.popleft()
+
+
+def _writer(descriptor: int) -> ByteSendStream:
+    """On Linux a pipe can be opened once more, with flags of its own; then large messages go out in large pieces."""
+    try:
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            return PipeWriter(os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError:
+        pass
+    return SharedWriter(descriptor)
 
 
 @contextmanager

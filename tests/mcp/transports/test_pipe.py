@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from agent.mcp.transports.pipe import PipeWriter
+from agent.mcp.transports.pipe import READ_BYTES, PipeReader, PipeWriter
 
 pytestmark = pytest.mark.anyio
 
@@ -28,6 +30,67 @@ async def drain(reading: int, count: int) -> bytes:
         await anyio.wait_readable(reading)
         read += os.read(reading, 1 << 16)
     return read
+
+
+@pytest.fixture
+async def reader(ends: tuple[int, int]) -> AsyncIterator[PipeReader]:
+    made = PipeReader(os.dup(ends[0]))
+    yield made
+    await made.aclose()
+
+
+async def test_what_comes_is_read_up_to_the_end(reader: PipeReader, ends: tuple[int, int]) -> None:
+    with anyio.fail_after(5):
+        for word in (b"one", b"two"):
+            os.write(ends[1], word)
+            assert await reader.receive() == word
+        os.close(ends[1])
+        for _ in range(2):
+            with pytest.raises(anyio.EndOfStream):
+                await reader.receive()
+
+
+async def test_what_nobody_fetches_waits_in_the_pipe(reader: PipeReader, ends: tuple[int, int]) -> None:
+    """At most one piece of it is taken out, so that a writer nobody listens to has to wait."""
+    os.set_blocking(ends[1], False)
+    with anyio.move_on_after(0.01) as scope:
+        await reader.receive()
+    assert scope.cancelled_caught
+    filled = os.write(ends[1], b"z" * (1 << 20))
+    for _ in range(5):
+        await anyio.lowlevel.checkpoint()
+    assert os.write(ends[1], b"z" * (1 << 20)) <= READ_BYTES
+    with pytest.raises(BlockingIOError):
+        os.write(ends[1], b"z")
+    with anyio.fail_after(5):
+        assert len(await reader.receive()) == READ_BYTES
+        assert len(await reader.receive()) <= filled
+
+
+async def test_closing_ends_the_wait(reader: PipeReader) -> None:
+    ended = anyio.Event()
+
+    async def read() -> None:
+        with pytest.raises(anyio.ClosedResourceError):
+            await reader.receive()
+        ended.set()
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            await anyio.wait_all_tasks_blocked()
+            await reader.aclose()
+            await ended.wait()
+    with pytest.raises(anyio.ClosedResourceError):
+        await reader.receive()
+
+
+async def test_a_file_that_cannot_be_waited_for_is_refused() -> None:
+    with tempfile.TemporaryFile() as file:
+        reader = PipeReader(os.dup(file.fileno()))
+        with pytest.raises(PermissionError):
+            await reader.receive()
+        await reader.aclose()
 
 
 async def test_a_short_line_is_written_at_once(ends: tuple[int, int]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 from collections.abc import AsyncIterator
 from typing import Any
@@ -47,6 +48,7 @@ class Pipes:
 async def pipes() -> AsyncIterator[Pipes]:
     made = Pipes()
     yield made
+    await made.channel.aclose()
     made.close()
 
 
@@ -146,6 +148,36 @@ async def test_a_closed_stdout_ends_the_reading_too(pipes: Pipes) -> None:
             await ended.wait()
         with pytest.raises(anyio.BrokenResourceError):
             await pipes.channel.receive()
+
+
+async def test_a_socket_is_written_too_and_its_flags_stay_as_they_are() -> None:
+    """What some hosts give as stdio, which cannot be opened once more."""
+    ours, theirs = socket.socketpair()
+    reading, to_server = os.pipe()
+    channel = StdioServerChannel(reading, ours.fileno())
+    received = bytearray()
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(channel.send, Envelope((Result(1, LARGE),)))
+            while not received.endswith(b"\n"):
+                await anyio.wait_readable(theirs)
+                received += theirs.recv(1 << 20)
+        theirs.close()
+        with pytest.raises(anyio.BrokenResourceError):
+            await channel.send(PING)
+    assert received == encode(Result(1, LARGE)) + b"\n"
+    assert os.get_blocking(ours.fileno())
+    await channel.aclose()
+    ours.close()
+    os.close(reading)
+    os.close(to_server)
+
+
+async def test_the_flags_of_a_pipe_stay_as_they_are(pipes: Pipes) -> None:
+    """Others may write to it who do not expect that a write can fail."""
+    await pipes.channel.send(PING)
+    assert os.get_blocking(pipes.writing)
+    assert os.get_blocking(pipes.reading)
 
 
 async def test_a_regular_file_is_read_too(pipes: Pipes) -> None:
