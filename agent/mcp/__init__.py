@@ -10,23 +10,37 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agent.mcp.client import Client
-    from agent.mcp.context import Context
+    from agent.mcp.content import Audio, Image, ToolResult
+    from agent.mcp.context import ClientRefused, Context
     from agent.mcp.envelope import ConnectionLost
     from agent.mcp.lifecycle import HandshakeFailed, NotOffered
     from agent.mcp.server import Server
+    from agent.mcp.service import Caching
     from agent.mcp.session import McpError, Unreadable
+    from agent.mcp.signature import Header, SignatureError
+    from agent.mcp.task_store import MemoryTaskStore, TaskRecord, TaskStore
     from agent.mcp.transports.http_client import http
     from agent.mcp.transports.memory import memory
     from agent.mcp.transports.stdio import stdio
 
 __all__ = [
+    "Audio",
+    "Caching",
     "Client",
+    "ClientRefused",
     "ConnectionLost",
     "Context",
     "HandshakeFailed",
+    "Header",
+    "Image",
     "McpError",
+    "MemoryTaskStore",
     "NotOffered",
     "Server",
+    "SignatureError",
+    "TaskRecord",
+    "TaskStore",
+    "ToolResult",
     "Unreadable",
     "http",
     "memory",
@@ -34,13 +48,23 @@ __all__ = [
 ]
 
 HOMES = {
+    "Audio": "content",
+    "Caching": "service",
     "Client": "client",
+    "ClientRefused": "context",
     "ConnectionLost": "envelope",
     "Context": "context",
     "HandshakeFailed": "lifecycle",
+    "Header": "signature",
+    "Image": "content",
     "McpError": "session",
+    "MemoryTaskStore": "task_store",
     "NotOffered": "lifecycle",
     "Server": "server",
+    "SignatureError": "signature",
+    "TaskRecord": "task_store",
+    "TaskStore": "task_store",
+    "ToolResult": "content",
     "Unreadable": "session",
     "http": "transports.http_client",
     "memory": "transports.memory",

@@ -63,6 +63,7 @@ class Tool:
     function: Function
     structured: bool | None = None
     annotations: Mapping[str, Any] | None = None
+    input_schema: Mapping[str, Any] | None = None
     task: TaskSupport | None = None
     asks_first: bool = False
 
@@ -70,11 +71,15 @@ class Tool:
     def signature(self) -> Signature:
         return Signature(self.function, Context)
 
+    @property
+    def shown_schema(self) -> Mapping[str, Any]:
+        return self.signature.schema if self.input_schema is None else self.input_schema
+
     @cached_property
     def mirrored(self) -> tuple[Mirrored, ...]:
         """The arguments that a client over HTTP repeats in headers. Raises SignatureError."""
         try:
-            return mirrored_arguments(self.signature.schema)
+            return mirrored_arguments(self.shown_schema)
         except ValueError as error:
             raise SignatureError(f"{self.about.name}: {error}.") from error
 
@@ -89,7 +94,7 @@ class Tool:
     def definition(self, revision: str) -> Json:
         return self.about.definition(
             revision,
-            inputSchema=self.signature.schema,
+            inputSchema=self.shown_schema,
             outputSchema=self.returns.schema,
             annotations=self.annotations,
         )

@@ -49,8 +49,8 @@ async def _serve_stdio(server: Server, reading: int, writing: int) -> None:
 
 
 def _run_http(server: Server, address: str) -> None:
-    host, _, port = address.rpartition(":")
-    if not port.isdecimal() or int(port) > HIGHEST_PORT:
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > HIGHEST_PORT:
         _say(f"{server.name}: --http needs HOST:PORT, such as 127.0.0.1:8000, and not {address}.")
         raise SystemExit(USAGE)
     with _exits(server):

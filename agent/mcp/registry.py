@@ -47,6 +47,7 @@ class Registry(ABC):
         structured: bool | None = None,
         icons: Icons | None = None,
         meta: Meta | None = None,
+        input_schema: Mapping[str, Any] | None = None,
         task: TaskSupport | None = None,
         asks_first: bool = False,
     ) -> Callable[[F], F]: ...
@@ -62,6 +63,7 @@ class Registry(ABC):
         structured: bool | None = None,
         icons: Icons | None = None,
         meta: Meta | None = None,
+        input_schema: Mapping[str, Any] | None = None,
         task: TaskSupport | None = None,
         asks_first: bool = False,
     ) -> Any:
@@ -71,6 +73,9 @@ class Registry(ABC):
         are the protocol's hints, `{"readOnlyHint": True}`. Whether the result is also sent as structured content
         follows from the return type, unless `structured` says it (see `Returns`). An exception becomes a result with
         `isError`, its text for the model to read; a `McpError` becomes a JSON-RPC error.
+
+        `input_schema` is shown in the place of what the type hints say, where there is more to say of the arguments
+        than they can; the arguments are still read by the hints.
 
         `task` is for long work, with clients that know tasks (extension `io.modelcontextprotocol/tasks`): they are
         answered at once, and come back for the result. "required" refuses the others, "optional" lets them wait. With
@@ -83,7 +88,7 @@ class Registry(ABC):
 
         def register(function: F) -> F:
             about = _about(function, name, title, description, icons, meta)
-            made = Tool(about, function, structured, annotations, task, asks_first)
+            made = Tool(about, function, structured, annotations, input_schema, task, asks_first)
             _ = made.signature
             self._add(self._catalogue.tools, made.about.name, made, "tools")
             return function

@@ -80,28 +80,41 @@ class Server(Registry):
         for connection in list(self._connections):
             connection.log(level, {"level": level, **named, "data": data})
 
+    def prepare(self) -> None:
+        """Resolve the types of every function, so that a mistake is found at the start.
+
+        Raises:
+            SignatureError: a function cannot be offered as it is written.
+        """
+        self._catalogue.prepare()
+
     async def serve(self, channel: Channel) -> None:
         """Serve one client, until it leaves.
 
         Raises:
             SignatureError: a function cannot be offered as it is written.
         """
-        self._catalogue.prepare()
         if self._life:
             await self._serve(channel, self._life)
         else:
+            self.prepare()
             async with self._living() as life:
                 await self._serve(channel, life)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The block in which one lifespan serves all connections, and in which tasks are kept that outlast theirs."""
+        """The block in which one lifespan serves all connections, and in which tasks are kept that outlast theirs.
+
+        Raises:
+            SignatureError: a function cannot be offered as it is written.
+        """
+        self.prepare()
         async with self._living() as life:
-            self._life = life
+            before, self._life = self._life, life
             try:
                 yield
             finally:
-                self._life = None
+                self._life = before
 
     def end_subscriptions(self) -> None:
         """Let all who listen for changes know that nothing more will come, before the process stops."""

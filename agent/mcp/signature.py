@@ -19,6 +19,25 @@ Json = dict[str, Any]
 _MISSING = inspect.Parameter.empty
 
 
+class Header:
+    """Says that clients over HTTP repeat an argument in the header `Mcp-Param-{name}`, for what routes requests.
+
+    `region: Annotated[str, Header("Region")]`; the argument is a string, an integer or a boolean. Never mark a secret
+    (section "Streamable HTTP, Custom Headers", since 2026-07-28).
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> Json:
+        """Where the argument may be None, only its other type is shown: the rules know no choice of types."""
+        schema: Json = handler.resolve_ref_schema(handler(core_schema))
+        choices = [choice for choice in schema.get("anyOf", []) if choice.get("type") != "null"]
+        if len(choices) == 1:
+            schema = choices[0] | {key: value for key, value in schema.items() if key != "anyOf"}
+        return schema | {"x-mcp-header": self.name}
+
+
 class SignatureError(TypeError):
     """A function cannot be offered as it is written. The text says which, and what to change."""
 

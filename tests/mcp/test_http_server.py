@@ -239,14 +239,11 @@ async def test_without_its_lifespan_an_app_says_what_is_missing() -> None:
 
 
 async def test_a_server_that_cannot_serve_ends_that_session_alone() -> None:
-    @asynccontextmanager
-    async def broken(server: Server) -> AsyncIterator[None]:
-        raise OSError("no database")
-        yield
+    class Broken:
+        async def serve(self, channel: Channel) -> None:
+            raise OSError("no database")
 
-    demo = Demo()
-    demo.server = Server("broken", lifespan=broken)
-    async with serving(demo) as web:
+    async with bridge(asgi_app(Broken())) as network, httpx2.AsyncClient(transport=network) as web:
         for _ in range(2):
             answer = await web.post(URL, json=message("initialize", 1), headers=BOTH)
             assert answer.status_code == 404

@@ -155,10 +155,20 @@ def test_a_person_at_a_terminal_is_told_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--http", "127.0.0.1:0"], 2, "demo: this version serves stdio only; start it without --http."),
-        (["--http"], 2, "demo: unknown argument --http; start it without arguments to serve stdio."),
-        (["--verbose"], 2, "demo: unknown argument --verbose; start it without arguments to serve stdio."),
-        (["--help"], 0, "demo is an MCP server. It speaks JSON-RPC on stdin and stdout, one message a line."),
+        (["--http", "8000"], 2, "demo: --http needs HOST:PORT, such as 127.0.0.1:8000, and not 8000."),
+        (
+            ["--http", "localhost:70000"],
+            2,
+            "demo: --http needs HOST:PORT, such as 127.0.0.1:8000, and not localhost:70000.",
+        ),
+        (["--http"], 2, "demo: unknown argument --http; start it without arguments, or with --http HOST:PORT."),
+        (["--verbose"], 2, "demo: unknown argument --verbose; start it without arguments, or with --http HOST:PORT."),
+        (
+            ["--help"],
+            0,
+            "demo is an MCP server. It speaks JSON-RPC on stdin and stdout, one message a line;\n"
+            "with --http HOST:PORT it speaks Streamable HTTP there.",
+        ),
     ],
 )
 def test_arguments_are_answered_with_a_sentence(arguments: list[str], code: int, words: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Protocol
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from typing import Any, Protocol, runtime_checkable
 
 import anyio
 from anyio.abc import ObjectStream, TaskGroup
@@ -43,6 +43,19 @@ class Serves(Protocol):
         ...
 
 
+@runtime_checkable
+class Outlives(Protocol):
+    """A server with something that outlives its connections, as those of the stateless era last for one request."""
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """The block in which that lives."""
+        ...
+
+    def end_subscriptions(self) -> None:
+        """Let those go who listen for changes."""
+        ...
+
+
 async def serve_contained(server: Serves, channel: ObjectStream[Any]) -> None:
     """Serve one connection, and close it. What goes wrong in its lifespan must not end the others."""
     try:
@@ -64,7 +77,8 @@ class Sessions:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Sessions live in this block, and end with it."""
-        async with background() as tasks:
+        around = self._server.running() if isinstance(self._server, Outlives) else nullcontext()
+        async with around, background() as tasks:
             self._tasks = tasks
             tasks.start_soon(self._sweep)
             try:
@@ -73,6 +87,8 @@ class Sessions:
                 self._tasks = None
 
     def end_all(self) -> None:
+        if isinstance(self._server, Outlives):
+            self._server.end_subscriptions()
         for session in list(self._sessions.values()):
             session.close()
 
