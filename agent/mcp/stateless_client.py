@@ -96,8 +96,8 @@ class StatelessClient:
         added: Params = {}
         for round in range(ROUNDS):
             result = await self._requests.send(method, params | added, on_progress)
-            match result.get("resultType") or "complete":
-                case "complete":
+            match result.get("resultType"):
+                case None | "complete":
                     return result, bool(added)
                 case "input_required":
                     added = await self._answer(method, result, round)
