@@ -17,8 +17,6 @@ from agent.mcp.session import McpError, OnProgress, Unreadable
 from agent.mcp.tracing import TraceContext, passed_on
 from agent.mcp.wishes import WishRefused, fulfil
 
-URL_ELICITATION_REQUIRED = -32042
-
 
 class HandshakeClient:
     """Implements `agent.mcp.client.Dialect`."""
@@ -48,7 +46,7 @@ class HandshakeClient:
             if not await self._began_anew(error, agreement):
                 raise
         except McpError as error:
-            if error.code != URL_ELICITATION_REQUIRED or not await self._visited(error.data):
+            if error.code != lifecycle.URL_ELICITATION_REQUIRED or not await self._visited(error.data):
                 raise
         return await self._session.request(method, params, on_progress=on_progress)
 
@@ -110,10 +108,11 @@ class HandshakeClient:
         pages = data.get("elicitations") if isinstance(data, dict) else None
         if self.agreement.revision != "2025-11-25" or not isinstance(pages, list) or not pages:
             return False
+        if not all(isinstance(page, dict) for page in pages):
+            return False
+        more = {"mode": "url", "_meta": {lifecycle.BEFORE_RETRY: True}}
         asked = {
-            str(number): Request(number, "elicitation/create", {**page, "mode": "url"})
-            for number, page in enumerate(pages)
-            if isinstance(page, dict)
+            str(number): Request(number, "elicitation/create", {**page, **more}) for number, page in enumerate(pages)
         }
         try:
             answers = await fulfil(asked, self._session.handle)
