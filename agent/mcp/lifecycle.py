@@ -23,6 +23,11 @@ CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 REVISIONS = (*HANDSHAKE_REVISIONS, *STATELESS_REVISIONS)
 NEWEST_HANDSHAKE = HANDSHAKE_REVISIONS[-1]
 
+URL_ELICITATION_REQUIRED = -32042
+"""The server's call cannot go on before the person has been to some pages (section "Elicitation", 2025-11-25)."""
+BEFORE_RETRY = "mcp-chat/beforeRetry"
+"""In `_meta` of such a page, as whoever answers is given it: the call is made again as soon as it is answered."""
+
 Capabilities = Mapping[str, Any]
 """As on the wire: `{"tools": {"listChanged": True}}`."""
 
