@@ -77,6 +77,13 @@ class Addressed(Protocol):
         ...
 
 
+@runtime_checkable
+class Located(Protocol):
+    """One that leads to a URL."""
+
+    url: str
+
+
 class ConnectionLost(Exception):
     """The other side is gone. The text is a sentence that says what is known of why."""
 

@@ -17,7 +17,7 @@ import anyio
 
 from agent.mcp import lifecycle
 from agent.mcp.background import background
-from agent.mcp.envelope import Addressed, ConnectionLost, Transport
+from agent.mcp.envelope import Addressed, ConnectionLost, Located, Transport
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND
 from agent.mcp.lifecycle import HANDSHAKE_REVISIONS, STATELESS_REVISIONS, Agreement, HandshakeFailed
 from agent.mcp.listener import Listener
@@ -58,7 +58,7 @@ async def open_conversation(
         McpError: the server refused to begin.
         Unreadable: its first answer was none.
     """
-    key = transport.key if isinstance(transport, Addressed) else ""
+    key = key_of(transport)
     verdicts = introduction.verdicts if key else None
     remembered = None if verdicts is None else verdicts.get(key)
     shakes_first = remembered in HANDSHAKE_REVISIONS
@@ -76,6 +76,17 @@ async def open_conversation(
                 verdicts.set(key, agreement.revision)
             yield opening, agreement
             return
+
+
+def key_of(transport: Transport) -> str:
+    """Whom a transport leads to. Empty for one that does not know, and cannot be entered again."""
+    if isinstance(transport, Addressed):
+        return transport.key
+    if isinstance(transport, Located):
+        from agent.mcp.exchange import origin
+
+        return origin(transport.url)
+    return ""
 
 
 class Opening:

@@ -11,7 +11,9 @@ from agent.mcp.client import Client
 from agent.mcp.envelope import Channel, ConnectionLost, Envelope
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Failure, Notification, Request
 from agent.mcp.lifecycle import HandshakeFailed
+from agent.mcp.opening import key_of
 from agent.mcp.session import McpError
+from agent.mcp.transports.http_client import http
 from agent.mcp.transports.memory import memory
 from agent.mcp.transports.stdio import stdio
 from tests.mcp.foreign_server import ForeignServer, connected, initialized, tool
@@ -395,5 +397,7 @@ async def test_a_process_that_cannot_begin_says_why_at_the_second_attempt() -> N
             pass
 
 
-def test_a_process_is_known_by_its_command_line() -> None:
-    assert stdio(["python3", "my server.py"]).key == "python3 'my server.py'"
+def test_a_server_is_known_by_its_command_line_or_its_origin() -> None:
+    assert key_of(stdio(["python3", "my server.py"])) == "python3 'my server.py'"
+    assert key_of(http("https://Example.com:443/mcp?key=secret")) == "https://example.com"
+    assert key_of(memory(ForeignServer({}))) == ""
