@@ -31,7 +31,7 @@ class FillForm:
 
 @dataclass(frozen=True, slots=True)
 class OpenUrl:
-    """May the page at `url`, which `server` names, be opened? `host` is where it leads, `warnings` what is odd in it."""
+    """May the page at `url`, which `server` names, be opened? `host` is where it leads, `warnings` what is odd."""
 
     server: str
     message: str

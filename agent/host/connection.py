@@ -129,6 +129,8 @@ class Connection:
                 capabilities=self._features.capabilities(self.name),
                 on_notification=self._hear,
                 on_notice=self._notice,
+                protocol=self.table.protocol,
+                verdicts=self._verdicts,
             ) as client:
                 await self._introduce(client)
                 yield client
@@ -237,6 +239,8 @@ class Connection:
         elif method == "notifications/resources/updated" and self.subscriptions.is_news(str(params.get("uri"))):
             said = f"{params['uri']} has changed; /read {params['uri']} shows it."
             self._outbox.emit(Noticed(self.name, "notice", said))
+        else:
+            self._features.hear(self.name, method, params)
 
     def _notice(self, text: str) -> None:
         """What it prints on stdout that is no message is counted anyway, and of interest to few."""

@@ -6,6 +6,7 @@ import json
 
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import Unauthorized
+from agent.mcp.lifecycle import URL_ELICITATION_REQUIRED
 from agent.mcp.session import McpError
 
 
@@ -18,7 +19,9 @@ class ServerUnavailable(HostError):
 
 
 def describe_error(error: McpError) -> str:
-    """A server's error as the model and people read it."""
+    """A server's error as the model and people read it. Addresses that a person is to open are for nobody else."""
+    if error.code == URL_ELICITATION_REQUIRED:
+        return "The server wants a page opened in the browser first, and the person has not done that."
     data = "" if error.data is None else f" {json.dumps(error.data, ensure_ascii=False)}"
     return f"The server answered with error {error.code}: {error.message}{data}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,8 +12,9 @@ from agent.chat.messages import AssistantMessage, Stop, Usage, UserMessage, user
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.provider import Provider
 from agent.chat.report import CallRecord, Report
+from agent.host.browser import OpenPage, open_page
 from agent.host.catalogue import Catalogue, Offered, ToolView
-from agent.host.client_features import ClientFeatures
+from agent.host.client_features import Chat, ClientFeatures
 from agent.host.config import Config
 from agent.host.connection import Connection, OpenTransport, Surroundings
 from agent.host.errors import HostError, ServerUnavailable, describe_error
@@ -60,6 +61,7 @@ class Host:
         self, agent: Agent, surroundings: Surroundings, servers: Servers, providers: Providers, *, owns_outbox: bool
     ) -> None:
         self.config, self.outbox, self.trace = surroundings.config, surroundings.outbox, surroundings.trace
+        self.grants, self.roots = surroundings.features.grants, surroundings.features.roots
         self.agent = agent
         self._servers, self._providers, self._owns_outbox = servers, providers, owns_outbox
         self._catalogue = Catalogue(servers)
@@ -130,6 +132,13 @@ class Host:
     async def reconnect(self, name: str) -> None:
         """Stop a server if it runs and start it anew; `servers()` says how it went."""
         await self._servers.reconnect(name)
+
+    async def roots_changed(self) -> None:
+        """Tell the servers that are there of changed `roots`, where their revision has a word for it."""
+        for connection in self._servers.connections.values():
+            if connection.client:
+                with suppress(HostError):
+                    await connection.request("the new roots", lambda client: client.roots_changed())
 
     def tools(self, server: str | None = None) -> list[ToolView]:
         return self._catalogue.tools(server)
@@ -203,11 +212,13 @@ async def open_host(
     *,
     interactive: bool = False,
     open_transport: OpenTransport = reach,
+    open_page: OpenPage = open_page,
 ) -> AsyncIterator[Host]:
     """Everything a chat needs, running: the servers of `config` start in parallel, and nothing waits for them here.
 
     Without an `outbox` the configuration answers every question at once, so that nothing ever waits for a reader.
-    `interactive` says that a person reads the outbox and can be asked. Leaving stops all servers, in bounded time.
+    `interactive` says that a person reads the outbox and can be asked; `open_page` opens a page that they agreed to.
+    Leaving stops all servers, in bounded time.
 
     Raises:
         ConfigError: the model that is configured does not exist, or the trace cannot be written.
@@ -216,13 +227,14 @@ async def open_host(
     chat = config.settings.chat
     providers = Providers(config)
     provider = providers.get(config.model)
-    features = ClientFeatures(
-        config,
-        shown,
-        lambda label: providers.get(label) if label else host.provider,
-        lambda: host.occasion,
-        interactive=interactive,
+    seen = Chat(
+        model=lambda: host.model,
+        provider_for=providers.get,
+        turn=lambda: host.occasion,
+        messages=lambda: host.agent.conversation.messages,
+        owner_of=lambda name: tool.server if (tool := toolbox.find(name)) else "",
     )
+    features = ClientFeatures(config, shown, seen, interactive=interactive, open_page=open_page)
     verdicts = Verdicts(config.data_folder / "verdicts.json")
     with closing(Trace(shown, config.secrets, config.trace)) as trace:
         surroundings = Surroundings(config, shown, features, trace, verdicts, open_transport)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from agent.chat.outbox import Policy
-from agent.chat.questions import Answer, ApproveSampling, ApproveTool, FillForm, OpenUrl, Question, ReviewSample
+from agent.chat.questions import (
+    Answer,
+    ApproveSampling,
+    ApproveTool,
+    AwaitPage,
+    FillForm,
+    OpenUrl,
+    Question,
+    ReviewSample,
+    ShareRoots,
+)
 from agent.host.config import Config
 from agent.host.schemas import Unusable, mismatch
 
@@ -24,8 +34,14 @@ def headless_policy(config: Config) -> Policy:
             case FillForm():
                 unanswered = "Nobody can be asked; answer it with --elicit defaults or a file of answers."
                 return configured_answer(config, question) or Answer("cancel", why=unanswered)
-            case OpenUrl():
-                return Answer("decline", why="Nobody can be asked to open an address.")
+            case OpenUrl(server=server):
+                unopened = "Nobody can be asked to open an address."
+                return refused(config, server) or Answer("decline", why=unopened)
+            case AwaitPage():
+                return Answer("cancel", why="Nobody can be asked to open an address.")
+            case ShareRoots(server=server):
+                unnamed = f"Nobody can be asked; name the folders with roots under [servers.{server}]."
+                return Answer("decline", why=unnamed)
 
     return answer
 
@@ -35,12 +51,21 @@ def configured_answer(config: Config, form: FillForm) -> Answer | None:
     match config.form_answer(form.server):
         case "ask":
             return None
-        case ("decline" | "cancel") as verdict:
-            return Answer(verdict, why=f"The configuration says to {verdict} the questions of {form.server}.")
+        case "decline" | "cancel":
+            return refused(config, form.server)
         case "defaults":
             return fill(form, {})
         case path:
             return fill(form, config.answers.get(path, {}).get(form.server, {}))
+
+
+def refused(config: Config, server: str) -> Answer | None:
+    """The refusal, where the configuration refuses all questions of `server`."""
+    match config.form_answer(server):
+        case ("decline" | "cancel") as verdict:
+            return Answer(verdict, why=f"The configuration says to {verdict} the questions of {server}.")
+        case _:
+            return None
 
 
 def fill(form: FillForm, given: dict[str, Any]) -> Answer:

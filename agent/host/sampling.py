@@ -2,142 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from agent.chat.attempt import attempt
 from agent.chat.events import QuestionSettled, SampleFinished
-from agent.chat.messages import AssistantMessage, Text, ToolCall
+from agent.chat.messages import Usage
 from agent.chat.outbox import Outbox
 from agent.chat.provider import Finished, Provider, ProviderError
-from agent.chat.questions import Answer, ApproveSampling, FillForm, ReviewSample
+from agent.chat.questions import Answer, ApproveSampling, ReviewSample
 from agent.host.config import Config, ConfigError
+from agent.host.grants import Grants
+from agent.host.prices import Prices, request_tokens
+from agent.host.sampling_budget import Budgets, OverBudget
+from agent.host.sampling_context import conversation_context, with_context
+from agent.host.sampling_edits import edited_reply, edited_request, reply_by_hand
 from agent.host.sampling_messages import INTERNAL_ERROR, Sample, read_sample, write_result
+from agent.host.sampling_models import choose_model
+from agent.host.sampling_replies import Replies
+from agent.host.sampling_tools import ask_model
 from agent.mcp.session import McpError
+
+if TYPE_CHECKING:
+    from agent.host.client_features import Chat
 
 REJECTED = -1
 REJECTION = "User rejected sampling request"
 
-REPLY_FORM = {"type": "object", "properties": {"text": {"type": "string", "title": "Reply"}}, "required": ["text"]}
-BY_HAND = "human"
-
-ProviderFor = Callable[[str | None], Provider]
-"""The provider of PROVIDER/MODEL; None for the one the chat uses."""
-
 
 class Sampling:
-    """`turn` tells turns apart: when its value changes, the count of requests begins anew."""
+    """Answers the requests of all servers (section "Client Features, Sampling"), whatever the revision."""
 
-    def __init__(
-        self,
-        config: Config,
-        outbox: Outbox,
-        provider_for: ProviderFor,
-        turn: Callable[[], object],
-        *,
-        interactive: bool,
-    ) -> None:
-        self._config, self._outbox, self._provider_for = config, outbox, provider_for
-        self._turn, self._count = turn, 0
-        self._counted_turn: object = None
-        self._interactive = interactive
+    def __init__(self, config: Config, outbox: Outbox, chat: Chat, grants: Grants, *, interactive: bool) -> None:
+        self._config, self._outbox, self._chat = config, outbox, chat
+        self._grants, self._interactive = grants, interactive
+        self._budgets = Budgets(config.settings.sampling, chat.turn)
+        self._prices, self._replies = Prices(config), Replies()
 
     async def answer(self, server: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of `sampling/createMessage` (specification, client/sampling).
+        """The result of `sampling/createMessage`.
 
         Raises:
             McpError: -1 if it was refused, -32602 if it makes no sense, -32603 if the model failed.
         """
-        sample = read_sample(params, self._config.settings.sampling.max_tokens)
+        sample = self._read(server, params)
         try:
-            provider = self._provider(sample)
+            model, why = choose_model(sample.preferences, self._config, self._chat.model())
+            provider = self._chat.provider_for(model)
         except (ProviderError, ConfigError) as error:
             raise McpError(INTERNAL_ERROR, str(error)) from error
-        approval = ApproveSampling(server, provider.name, sample.request)
-        self._within_limit(approval)
-        if self._config.approval(server) == "manual" and self._interactive:
-            return await self._by_hand(server, sample)
-        await self._approve(approval)
-        finished = await self._ask(server, provider, sample)
-        reviewed = await self._review(server, finished)
-        self._outbox.emit(SampleFinished(server, finished.model, finished.usage, "accept"))
+        question = await self._question(server, provider, sample, why)
+        async with self._admitted(question):
+            return await self._settle(question, provider, sample)
+
+    def _read(self, server: str, params: Mapping[str, Any]) -> Sample:
+        sample = read_sample(params, self._config.settings.sampling.max_tokens)
+        request = sample.request
+        messages = tuple(self._replies.recall(server, message) for message in request.messages)
+        system = with_context(request.system, self._context(server, sample.context))
+        return replace(sample, request=replace(request, messages=messages, system=system))
+
+    def _context(self, server: str, wanted: str) -> str:
+        """Nothing, whatever a server asks for, unless the configuration lets it see the chat."""
+        table = self._config.servers.get(server)
+        if wanted == "none" or table is None or not table.context:
+            return ""
+        only = server if wanted == "thisServer" else None
+        return conversation_context(self._chat.messages(), self._chat.owner_of, only)
+
+    async def _question(self, server: str, provider: Provider, sample: Sample, why: str) -> ApproveSampling:
+        tokens = request_tokens(sample.request)
+        most = Usage(input_tokens=tokens, output_tokens=sample.request.max_tokens or 0)
+        cost = await self._prices.cost(provider.name, most)
+        by_hand = self._config.approval(server) == "manual"
+        return ApproveSampling(server, provider.name, sample.request, why, tokens, cost, by_hand)
+
+    @asynccontextmanager
+    async def _admitted(self, question: ApproveSampling) -> AsyncIterator[None]:
+        """Within the server's budget, and with not too many others of it at the same time."""
+        try:
+            self._budgets.admit(question.server, question.request, question.cost)
+        except OverBudget as over:
+            if over.is_news:
+                self._outbox.emit(QuestionSettled(question, "decline", "policy", str(over)))
+            if over.is_told:
+                self._outbox.emit(SampleFinished(question.server, question.model, None, "decline"))
+            raise McpError(REJECTED, f"Sampling limit reached: {over}") from over
+        async with self._budgets.room(question.server):
+            yield
+
+    async def _settle(self, question: ApproveSampling, provider: Provider, sample: Sample) -> dict[str, Any]:
+        answer = await self._approve(question)
+        if finished := reply_by_hand(answer):
+            self._outbox.emit(SampleFinished(question.server, finished.model, None, "accept"))
+            return write_result(sample, finished)
+        finished = await self._ask(question, provider, answer)
+        cost = await self._spend(question, finished)
+        reviewed = await self._review(question.server, finished, cost)
+        self._replies.keep(question.server, reviewed.message)
+        self._outbox.emit(SampleFinished(question.server, finished.model, finished.usage, "accept", cost))
         return write_result(sample, reviewed)
 
-    def _provider(self, sample: Sample) -> Provider:
-        """The first hint that the configuration has a model for; else the chat's own model."""
-        for hint in sample.hints:
-            for part, label in self._config.settings.sampling.models.items():
-                if part in hint:
-                    return self._provider_for(label)
-        return self._provider_for(None)
+    async def _approve(self, question: ApproveSampling) -> Answer:
+        approval = self._config.approval(question.server)
+        if approval == "deny" or (approval == "manual" and not self._interactive):
+            refused = Answer("decline", why="The configuration does not allow sampling.")
+            self._outbox.emit(QuestionSettled(question, refused.verdict, "policy", refused.why))
+            self._reject(question, refused)
+        if approval == "allow" or (approval == "ask" and self._grants.has(question.server, "sampling")):
+            return Answer("accept")
+        answer = await self._outbox.ask(question)
+        if answer.verdict != "accept" or (approval == "manual" and not reply_by_hand(answer)):
+            self._reject(question, answer)
+        self._grants.take(question.server, "sampling", answer)
+        return answer
 
-    def _within_limit(self, approval: ApproveSampling) -> None:
-        if (turn := self._turn()) != self._counted_turn:
-            self._counted_turn, self._count = turn, 0
-        self._count += 1
-        limit = self._config.settings.sampling.max_requests_per_turn
-        if self._count > limit:
-            why = f"sampling.max_requests_per_turn allows {limit} requests in one turn."
-            self._refuse(approval, Answer("decline", why=why))
-
-    def _refuse(self, question: ApproveSampling, answer: Answer) -> NoReturn:
-        self._outbox.emit(QuestionSettled(question, answer.verdict, "policy", answer.why))
-        self._rejected(question.server, question.model, answer)
-
-    def _rejected(self, server: str, model: str, answer: Answer, finished: Finished | None = None) -> NoReturn:
-        self._outbox.emit(SampleFinished(server, model, finished.usage if finished else None, answer.verdict))
+    def _reject(self, question: ApproveSampling, answer: Answer) -> NoReturn:
+        verdict = "decline" if answer.verdict == "accept" else answer.verdict
+        self._outbox.emit(SampleFinished(question.server, question.model, None, verdict))
         raise McpError(REJECTED, REJECTION)
 
-    async def _approve(self, question: ApproveSampling) -> None:
-        match self._config.approval(question.server):
-            case "allow":
-                return
-            case "deny" | "manual":
-                self._refuse(question, Answer("decline", why="The configuration does not allow sampling."))
-        answer = await self._outbox.ask(question)
-        if answer.verdict != "accept":
-            self._rejected(question.server, question.model, answer)
-
-    async def _ask(self, server: str, provider: Provider, sample: Sample) -> Finished:
+    async def _ask(self, question: ApproveSampling, provider: Provider, answer: Answer) -> Finished:
+        request = edited_request(question.request, answer)
         try:
-            return await attempt(provider, sample.request, self._outbox, origin=server)
+            return await ask_model(provider, request, self._outbox, question.server)
         except ProviderError as error:
-            self._outbox.emit(SampleFinished(server, provider.name, None, "error"))
+            self._outbox.emit(SampleFinished(question.server, provider.name, None, "error"))
             raise McpError(INTERNAL_ERROR, self._config.mask(str(error))) from error
 
-    async def _review(self, server: str, finished: Finished) -> Finished:
+    async def _spend(self, question: ApproveSampling, finished: Finished) -> float | None:
+        """What it came to. A provider that does not count is taken to have used what was estimated."""
+        guess = Usage(input_tokens=question.tokens, output_tokens=len(finished.message.text) // 4)
+        cost = await self._prices.cost(question.model, finished.usage or guess)
+        self._budgets.spend(question.server, finished.usage or guess, cost)
+        return cost
+
+    async def _review(self, server: str, finished: Finished, cost: float | None) -> Finished:
         """The reply as the person lets it through: they may put another text in its place."""
-        if self._config.approval(server) == "allow":
+        if self._config.approval(server) == "allow" or self._grants.has(server, "review"):
             return finished
         answer = await self._outbox.ask(ReviewSample(server, finished.model, finished.message))
         if answer.verdict != "accept":
-            self._rejected(server, finished.model, answer, finished)
-        return replace(finished, message=_edited(finished.message, answer))
-
-    async def _by_hand(self, server: str, sample: Sample) -> dict[str, Any]:
-        answer = await self._outbox.ask(FillForm(server, _last_words(sample), REPLY_FORM))
-        text = (answer.content or {}).get("text")
-        if answer.verdict != "accept" or not isinstance(text, str):
-            self._rejected(server, BY_HAND, answer)
-        self._outbox.emit(SampleFinished(server, BY_HAND, None, "accept"))
-        return write_result(sample, Finished(AssistantMessage((Text(text),)), None, BY_HAND))
-
-
-def _edited(message: AssistantMessage, answer: Answer) -> AssistantMessage:
-    text = (answer.content or {}).get("text")
-    if not isinstance(text, str):
-        return message
-    calls = tuple(part for part in message.content if isinstance(part, ToolCall))
-    return replace(message, content=(Text(text), *calls))
-
-
-def _last_words(sample: Sample) -> str:
-    """The request as a person reads it who answers in the model's place."""
-    said = [
-        part.text
-        for message in sample.request.messages[-1:]
-        for part in getattr(message, "content", ())
-        if isinstance(part, Text)
-    ]
-    return "\n".join([*([sample.request.system] if sample.request.system else []), *said])
+            self._outbox.emit(SampleFinished(server, finished.model, finished.usage, answer.verdict, cost))
+            raise McpError(REJECTED, REJECTION)
+        self._grants.take(server, "review", answer)
+        return replace(finished, message=edited_reply(finished.message, answer))

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import mcp_types as types
 from pydantic import ValidationError
@@ -26,6 +26,7 @@ from agent.chat.messages import (
 )
 from agent.chat.provider import Finished, Request, ToolSpec
 from agent.host.content import content_of, text_of
+from agent.host.sampling_models import Preferences
 from agent.host.tool_names import accepted_name
 from agent.mcp.session import McpError
 
@@ -39,6 +40,10 @@ STOP_REASONS = {
     Stop.TOOL_USE: "toolUse",
 }
 
+MISSING = "Tool result missing in request"
+MIXED = "Tool results mixed with other content"
+"""As the specification words them (section "Sampling, Error Handling")."""
+
 _ACCEPTED_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -47,8 +52,9 @@ class Sample:
     """What a server asks for. `names` leads from the tool names that the model is shown to the server's own."""
 
     request: Request
-    hints: tuple[str, ...] = ()
+    preferences: Preferences = field(default_factory=Preferences)
     names: Mapping[str, str] = field(default_factory=dict, hash=False)
+    context: Literal["none", "thisServer", "allServers"] = "none"
 
 
 def read_sample(params: Mapping[str, Any], max_tokens: int) -> Sample:
@@ -57,51 +63,80 @@ def read_sample(params: Mapping[str, Any], max_tokens: int) -> Sample:
     Raises:
         McpError: -32602 where they make no sense, unbalanced tool calls and results included.
     """
+    asked = _validated(params)
+    tools = asked.tools or ()
+    choice = (asked.tool_choice.mode if asked.tool_choice else None) or "auto"
+    if choice == "required" and not tools:
+        raise McpError(INVALID_PARAMS, "toolChoice is required, and there are no tools")
+    request = Request(
+        messages=tuple(_messages(asked.messages)),
+        system=asked.system_prompt or "",
+        tools=tuple(ToolSpec(accepted_name(tool.name), tool.description or "", tool.input_schema) for tool in tools),
+        max_tokens=min(asked.max_tokens, max_tokens),
+        temperature=asked.temperature,
+        stop_sequences=tuple(asked.stop_sequences or ()),
+        tool_choice=choice,
+        effort="lowest",
+    )
+    names = {accepted_name(tool.name): tool.name for tool in tools}
+    return Sample(request, _preferences(asked.model_preferences), names, asked.include_context or "none")
+
+
+def _validated(params: Mapping[str, Any]) -> types.CreateMessageRequestParams:
     try:
         asked = types.CreateMessageRequestParams.model_validate(params)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise McpError(INVALID_PARAMS, f"Invalid sampling request: {place}: {first['msg']}") from error
-    request = Request(
-        messages=tuple(_messages(asked.messages)),
-        system=asked.system_prompt or "",
-        tools=tuple(
-            ToolSpec(accepted_name(tool.name), tool.description or "", tool.input_schema) for tool in asked.tools or ()
-        ),
-        max_tokens=min(asked.max_tokens, max_tokens),
-        temperature=asked.temperature,
-        stop_sequences=tuple(asked.stop_sequences or ()),
-        tool_choice=(asked.tool_choice.mode if asked.tool_choice else None) or "auto",
-        effort="lowest",
-    )
-    hints = asked.model_preferences.hints if asked.model_preferences else None
-    return Sample(
-        request,
-        tuple(hint.name for hint in hints or () if hint.name),
-        {accepted_name(tool.name): tool.name for tool in asked.tools or ()},
+    if not asked.messages:
+        raise McpError(INVALID_PARAMS, "Invalid sampling request: there are no messages")
+    if asked.max_tokens < 1:
+        raise McpError(INVALID_PARAMS, "Invalid sampling request: maxTokens must be at least 1")
+    return asked
+
+
+def _preferences(asked: types.ModelPreferences | None) -> Preferences:
+    if asked is None:
+        return Preferences()
+    return Preferences(
+        tuple(hint.name for hint in asked.hints or () if hint.name),
+        asked.cost_priority or 0.0,
+        asked.speed_priority or 0.0,
+        asked.intelligence_priority or 0.0,
     )
 
 
 def _messages(asked: Sequence[types.SamplingMessage]) -> Iterable[Message]:
-    """Every call answered by the very next message, and by all of it (specification, client/sampling)."""
+    """Every call answered by the very next message, and by all of it ("Sampling, Message Content")."""
     owed: list[str] = []
     for message in asked:
         blocks = message.content if isinstance(message.content, list) else [message.content]
         results = [block for block in blocks if isinstance(block, types.ToolResultContent)]
-        if results and (message.role != "user" or len(results) < len(blocks)):
-            raise McpError(INVALID_PARAMS, "Tool results mixed with other content")
-        if sorted(result.tool_use_id for result in results) != sorted(owed):
-            raise McpError(INVALID_PARAMS, "Tool result missing, or one for no tool use")
+        uses = [block.id for block in blocks if isinstance(block, types.ToolUseContent)]
+        _check(message.role, len(blocks), [result.tool_use_id for result in results], uses, owed)
         if results:
             yield ToolMessage(tuple(_result(found) for id in owed for found in results if found.tool_use_id == id))
         elif message.role == "user":
             yield UserMessage(tuple(content_of(block) for block in blocks))
         else:
             yield AssistantMessage(tuple(_said(block) for block in blocks))
-        owed = [block.id for block in blocks if isinstance(block, types.ToolUseContent)]
+        owed = uses
     if owed:
-        raise McpError(INVALID_PARAMS, "Tool result missing")
+        raise McpError(INVALID_PARAMS, MISSING)
+
+
+def _check(role: str, blocks: int, results: list[str], uses: list[str], owed: list[str]) -> None:
+    if results and (role != "user" or len(results) < blocks):
+        raise McpError(INVALID_PARAMS, MIXED)
+    if set(owed) - set(results):
+        raise McpError(INVALID_PARAMS, MISSING)
+    if sorted(results) != sorted(owed):
+        raise McpError(INVALID_PARAMS, "Tool result without a tool use")
+    if uses and role != "assistant":
+        raise McpError(INVALID_PARAMS, "Tool use in a message of the user")
+    if len(set(uses)) < len(uses):
+        raise McpError(INVALID_PARAMS, "Two tool uses with one id")
 
 
 def _said(block: Any) -> Text | ToolCall:

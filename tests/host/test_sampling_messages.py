@@ -19,6 +19,7 @@ from agent.chat.messages import (
 )
 from agent.chat.provider import Finished, Request, ToolSpec
 from agent.host.sampling_messages import Sample, read_sample, write_result
+from agent.host.sampling_models import Preferences
 from agent.host.tool_names import accepted_name
 from agent.mcp import McpError
 
@@ -72,7 +73,7 @@ def test_everything_that_a_server_may_state_arrives() -> None:
         stop_sequences=("END",),
         effort="lowest",
     )
-    assert sample.hints == ("haiku",)
+    assert sample.preferences == Preferences(("haiku",), speed=0.9)
 
 
 def test_the_configuration_caps_the_tokens() -> None:
@@ -117,14 +118,19 @@ def test_a_result_with_nothing_but_structured_content_is_read_as_json() -> None:
 @pytest.mark.parametrize(
     ("messages", "fault"),
     [
-        ([said("assistant", use("t1"))], "Tool result missing"),
-        ([said("assistant", use("t1")), said("user", text("hm"))], "Tool result missing, or one for no tool use"),
-        ([said("assistant", use("t1"), use("t2")), said("user", result("t1"))],
-         "Tool result missing, or one for no tool use"),
-        ([said("user", result("t1"))], "Tool result missing, or one for no tool use"),
+        ([said("assistant", use("t1"))], "Tool result missing in request"),
+        ([said("assistant", use("t1")), said("user", text("hm"))], "Tool result missing in request"),
+        ([said("assistant", use("t1"), use("t2")), said("user", result("t1"))], "Tool result missing in request"),
+        ([said("assistant", use("t1")), said("user", result("t2"))], "Tool result missing in request"),
+        ([said("assistant", use("t1")), said("user", result("t1"), result("t2"))], "Tool result without a tool use"),
+        ([said("assistant", use("t1")), said("user", result("t1"), result("t1"))], "Tool result without a tool use"),
+        ([said("user", result("t1"))], "Tool result without a tool use"),
+        ([said("user", use("t1"))], "Tool use in a message of the user"),
+        ([said("assistant", use("t1"), use("t1"))], "Two tool uses with one id"),
         ([said("assistant", use("t1")), said("user", result("t1"), text("and"))],
          "Tool results mixed with other content"),
         ([said("assistant", use("t1")), said("assistant", result("t1"))], "Tool results mixed with other content"),
+        ([], "Invalid sampling request: there are no messages"),
         ([said("user", {"type": "text"})],
          "Invalid sampling request: messages.0.content.TextContent.text: Field required"),
     ],
@@ -133,6 +139,26 @@ def test_a_request_that_makes_no_sense_is_refused(messages: list[dict[str, Any]]
     with pytest.raises(McpError) as caught:
         ask(*messages)
     assert (caught.value.code, caught.value.message) == (-32602, fault)
+
+
+@pytest.mark.parametrize(
+    ("more", "fault"),
+    [
+        ({"maxTokens": 0}, "Invalid sampling request: maxTokens must be at least 1"),
+        ({"toolChoice": {"mode": "required"}}, "toolChoice is required, and there are no tools"),
+        ({"tools": [], "toolChoice": {"mode": "required"}}, "toolChoice is required, and there are no tools"),
+    ],
+)
+def test_limits_and_choices_that_cannot_be_kept_are_refused(more: dict[str, Any], fault: str) -> None:
+    with pytest.raises(McpError) as caught:
+        ask(said("user", text("x")), **more)
+    assert (caught.value.code, caught.value.message) == (-32602, fault)
+
+
+@pytest.mark.parametrize("context", ["none", "thisServer", "allServers"])
+def test_how_much_of_the_chat_a_server_wants_is_read_but_not_given(context: Any) -> None:
+    sample = ask(said("user", text("x")), includeContext=context)
+    assert (sample.context, sample.request.system) == (context, "")
 
 
 def test_a_request_without_messages_is_refused() -> None:

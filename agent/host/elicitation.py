@@ -1,0 +1,168 @@
+"""A server asks the person: a form to fill in, or a page to open (section "Client Features, Elicitation")."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+import anyio
+
+from agent.chat.events import Noticed, QuestionAsked, QuestionSettled
+from agent.chat.outbox import Outbox
+from agent.chat.questions import Answer, AwaitPage, FillForm, OpenUrl, Question
+from agent.host.browser import OpenPage
+from agent.host.config import Config
+from agent.host.form_rules import LONGEST_MESSAGE, form_objection
+from agent.host.policies import configured_answer, form_fault, refused
+from agent.host.web_addresses import UnsafeAddress, read_address
+from agent.mcp.jsonrpc import INVALID_PARAMS, INVALID_REQUEST
+from agent.mcp.lifecycle import BEFORE_RETRY
+from agent.mcp.session import McpError
+
+MOST_QUESTIONS = 50
+"""Of one server in one turn, answered or not; a server that asks more is stopped."""
+PAGES_KEPT = 100
+
+
+class _Page:
+    """One that was opened; `finished` once the server has said so."""
+
+    def __init__(self, question: OpenUrl, turn: object) -> None:
+        self.question, self.turn, self.finished = question, turn, anyio.Event()
+
+
+class Elicitation:
+    """`turn` tells turns apart: when its value changes, every server may ask anew."""
+
+    def __init__(
+        self, config: Config, outbox: Outbox, turn: Callable[[], object], open_page: OpenPage, *, interactive: bool
+    ) -> None:
+        self._config, self._outbox, self._turn, self._open_page = config, outbox, turn, open_page
+        self._interactive = interactive
+        self._asked: Counter[tuple[str, object]] = Counter()
+        self._pages: OrderedDict[tuple[str, str], _Page] = OrderedDict()
+
+    def capability(self, server: str) -> dict[str, Any]:
+        """The modes in which a question of `server` can be answered; empty if none."""
+        answer = self._config.form_answer(server)
+        refuses = answer in ("decline", "cancel")
+        fills = answer == "defaults" or server in self._config.answers.get(answer, {})
+        modes: dict[str, Any] = {"form": {}} if self._interactive or refuses or fills else {}
+        return modes | ({"url": {}} if self._interactive or refuses else {})
+
+    async def answer(self, server: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of `elicitation/create`.
+
+        Raises:
+            McpError: -32602 where the question may not be put to anybody.
+        """
+        self._count(server)
+        message = params.get("message")
+        if not isinstance(message, str):
+            raise McpError(INVALID_PARAMS, "an elicitation needs a message")
+        match params.get("mode") or "form":
+            case "form":
+                return await self._fill(server, message, params.get("requestedSchema"))
+            case "url":
+                return await self._visit(server, message, params)
+            case mode:
+                raise McpError(INVALID_PARAMS, f"there is no elicitation mode {mode!r}")
+
+    def complete(self, server: str, params: Mapping[str, Any]) -> None:
+        """A server says that the person is done with one of its pages; of others it may say what it likes."""
+        page = self._pages.get((server, str(params.get("elicitationId"))))
+        if page and not page.finished.is_set():
+            page.finished.set()
+            self._outbox.emit(Noticed(server, "notice", f"The page on {page.question.host} is finished."))
+
+    async def _fill(self, server: str, message: str, schema: Any) -> dict[str, Any]:
+        if not isinstance(schema, dict):
+            raise McpError(INVALID_PARAMS, "a form needs a requestedSchema")
+        if objection := form_objection(message, schema):
+            self._refuse(server, f"the form {objection}")
+        form = FillForm(server, message, schema)
+        answer = self._settled(form, configured_answer(self._config, form)) or await self._outbox.ask(form)
+        if answer.verdict != "accept":
+            return {"action": answer.verdict}
+        if fault := form_fault(form, answer.content or {}):
+            said = f"The answer does not fit the form and was not sent: {fault}."
+            self._outbox.emit(Noticed(server, "warning", said))
+            return {"action": "cancel"}
+        return {"action": "accept", "content": answer.content or {}}
+
+    async def _visit(self, server: str, message: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Consent first, then the browser. That the person agreed is all that the server learns from us."""
+        url, id = params.get("url"), params.get("elicitationId")
+        if not isinstance(url, str):
+            raise McpError(INVALID_PARAMS, "a page needs a url")
+        if len(message) > LONGEST_MESSAGE:
+            self._refuse(server, f"a message may have {LONGEST_MESSAGE:,} characters, and this has {len(message):,}")
+        try:
+            address = read_address(url)
+        except UnsafeAddress as unsafe:
+            self._refuse(server, f"the address {unsafe}")
+        question = OpenUrl(server, message, address.url, address.host, address.warnings)
+        if (page := self._pages.get((server, url))) and page.turn == self._turn():
+            return {"action": (await self._await_page(page)).verdict}  # it cannot wait, so it asks again instead
+        answer = self._settled(question, refused(self._config, server)) or await self._outbox.ask(question)
+        if answer.verdict != "accept":
+            return {"action": answer.verdict}
+        page = self._keep(server, url if id is None else str(id), question)
+        if (answer.content or {}).get("open") is not False:
+            await self._open(page)
+        if BEFORE_RETRY in (params.get("_meta") or {}):
+            return {"action": (await self._await_page(page)).verdict}
+        return {"action": "accept"}
+
+    async def _await_page(self, page: _Page) -> Answer:
+        """The person says that they are done with it, or gives up; or the server says it first."""
+        asked = page.question
+        question = AwaitPage(asked.server, asked.message, asked.url, asked.host)
+        given: list[Answer] = []
+
+        async def ask() -> None:
+            given.append(await self._outbox.ask(question))
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await page.finished.wait()
+            tasks.cancel_scope.cancel()
+        answer = given[0] if given else Answer("accept")
+        if (answer.content or {}).get("open"):
+            await self._open(page)
+            return await self._await_page(page)
+        return answer
+
+    async def _open(self, page: _Page) -> None:
+        if not await self._open_page(page.question.url):
+            said = f"There is no browser to open it in; open it yourself: {page.question.url}"
+            self._outbox.emit(Noticed(page.question.server, "warning", said))
+
+    def _keep(self, server: str, id: str, question: OpenUrl) -> _Page:
+        page = self._pages[server, id] = _Page(question, self._turn())
+        while len(self._pages) > PAGES_KEPT:
+            self._pages.popitem(last=False)
+        return page
+
+    def _settled(self, question: Question, answer: Answer | None) -> Answer | None:
+        """What the configuration answers stands in the record like any other answer."""
+        if answer is not None:
+            self._outbox.emit(QuestionAsked(question))
+            self._outbox.emit(QuestionSettled(question, answer.verdict, "policy", answer.why))
+        return answer
+
+    def _count(self, server: str) -> None:
+        turn = self._turn()
+        self._asked[server, turn] += 1
+        if (asked := self._asked[server, turn]) <= MOST_QUESTIONS:
+            return
+        why = f"{MOST_QUESTIONS} questions were asked in one turn already"
+        if asked == MOST_QUESTIONS + 1:
+            self._outbox.emit(Noticed(server, "warning", f"It is not listened to any more: {why}."))
+        raise McpError(INVALID_REQUEST, why)
+
+    def _refuse(self, server: str, objection: str) -> NoReturn:
+        self._outbox.emit(Noticed(server, "warning", f"It asked for something and was refused: {objection}."))
+        raise McpError(INVALID_PARAMS, f"Refused by the host: {objection}")

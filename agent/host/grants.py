@@ -1,0 +1,60 @@
+"""What the person has granted a server: for this session, or for good, remembered in the data folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from agent.chat.questions import Answer
+from agent.host import remembered
+from agent.host.config_models import ServerTable
+
+Grant = Literal["sampling", "review", "roots"]
+"""To use the model unasked, to get its replies unseen, to know the folders."""
+
+
+class Grants:
+    """A grant is bound to the server as it is configured: another command under the same name has none."""
+
+    def __init__(self, path: Path, servers: Mapping[str, ServerTable]) -> None:
+        self._path, self._servers = path, servers
+        self._session: set[tuple[str, Grant]] = set()
+
+    def has(self, server: str, grant: Grant) -> bool:
+        return (server, grant) in self._session or grant in self.standing(server)
+
+    def standing(self, server: str) -> list[str]:
+        """What is granted for good."""
+        entry = remembered.read(self._path).get(self._identity(server))
+        grants = entry.get("grants") if isinstance(entry, dict) else None
+        return [grant for grant in grants if isinstance(grant, str)] if isinstance(grants, list) else []
+
+    def take(self, server: str, grant: Grant, answer: Answer) -> None:
+        """Keep what an answer grants. What cannot be written holds for the session at least."""
+        if answer.verdict != "accept" or answer.remember == "once":
+            return
+        self._session.add((server, grant))
+        if answer.remember == "always":
+            self._write(server, sorted({*self.standing(server), grant}))
+
+    def withdraw(self, server: str) -> None:
+        """Nothing is granted to it any more."""
+        self._session = {(name, grant) for name, grant in self._session if name != server}
+        self._write(server, [])
+
+    def _write(self, server: str, grants: list[str]) -> None:
+        known = remembered.read(self._path)
+        known.pop(self._identity(server), None)
+        if grants:
+            known[self._identity(server)] = {"server": server, "grants": grants}
+        with suppress(OSError):
+            remembered.write(self._path, known)
+
+    def _identity(self, server: str) -> str:
+        table = self._servers.get(server)
+        way = [table.argv, table.cwd, table.url] if table else []
+        return hashlib.sha256(json.dumps([server, way]).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,80 @@
+"""What a model request comes to, in US dollars, where a price is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from anyio import to_thread
+
+from agent.chat.messages import AssistantMessage, Text, ToolCall, ToolMessage, Usage, UserMessage
+from agent.chat.provider import Request
+from agent.host.config import Config
+from agent.providers.registry import ProviderConfig
+
+CHARACTERS_PER_TOKEN = 4
+TOKENS_PER_PICTURE = 1_500  # or recording: about what a large one takes
+
+
+class Prices:
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    async def cost(self, label: str, usage: Usage) -> float | None:
+        """Of a request to PROVIDER/MODEL; None if nobody knows its price, or the extra `prices` is not installed."""
+        name, _, model = label.partition("/")
+        provider = self._config.providers.get(name)
+        if not isinstance(provider, ProviderConfig) or provider.kind == "mock":
+            return None
+        table = await to_thread.run_sync(_table)  # which takes a third of a second to import
+        return _look_up(table, provider, model, usage) if table else None
+
+
+def request_tokens(request: Request) -> int:
+    """About how many tokens a request has, before any model has counted them."""
+    tools = [[tool.name, tool.description, tool.schema] for tool in request.tools]
+    characters = len(request.system) + (len(json.dumps(tools)) if tools else 0)
+    pictures = 0
+    for part in _parts(request):
+        if isinstance(part, Text):
+            characters += len(part.text)
+        elif isinstance(part, ToolCall):
+            characters += len(part.raw)
+        else:
+            pictures += 1
+    return characters // CHARACTERS_PER_TOKEN + pictures * TOKENS_PER_PICTURE
+
+
+def _parts(request: Request) -> Iterator[Any]:
+    for message in request.messages:
+        match message:
+            case UserMessage(parts) | AssistantMessage(parts):
+                yield from parts
+            case ToolMessage(results):
+                for result in results:
+                    yield from result.content
+
+
+@cache
+def _table() -> Any:
+    try:
+        import genai_prices
+    except ImportError:
+        return None
+    return genai_prices
+
+
+def _look_up(table: Any, provider: ProviderConfig, model: str, usage: Usage) -> float | None:
+    spent = table.Usage(
+        input_tokens=usage.input_tokens,
+        cache_read_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        output_tokens=usage.output_tokens,
+    )
+    where = {"provider_id": provider.kind} if provider.is_official else {"provider_api_url": provider.url}
+    try:
+        return float(table.calc_price(spent, model_ref=model, **where).total_price)
+    except (LookupError, ValueError):
+        return None

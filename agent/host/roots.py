@@ -1,0 +1,87 @@
+"""The folders a server may know of: those configured for it, and those for all that the person agrees to share.
+
+They are information, not a boundary: a server that runs on this machine can read what its user can (section "Roots").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from agent.chat.outbox import Outbox
+from agent.chat.questions import ShareRoots
+from agent.host.config import Config
+from agent.host.config_values import absolute
+from agent.host.errors import HostError
+from agent.host.grants import Grants
+
+
+class Roots:
+    """`shared` are for every server that the person agrees to; a server's own need no further word."""
+
+    def __init__(self, config: Config, outbox: Outbox, grants: Grants, *, interactive: bool) -> None:
+        self._config, self._outbox, self._grants = config, outbox, grants
+        self._interactive = interactive
+        self.shared: list[str] = list(config.settings.chat.roots)
+        self._refused: set[tuple[str, tuple[str, ...]]] = set()
+
+    def can_answer(self, server: str) -> bool:
+        """Whether it makes sense to declare them to `server`: a person may still add some."""
+        return self._interactive or bool(self.own(server))
+
+    def own(self, server: str) -> tuple[str, ...]:
+        table = self._config.servers.get(server)
+        return table.roots if table else ()
+
+    async def answer(self, server: str) -> dict[str, object]:
+        """The result of `roots/list`."""
+        own = self.own(server)
+        more = tuple(folder for folder in self.shared if folder not in own)
+        shared = more if more and await self._may_share(server, more) else ()
+        return {"roots": [_root(Path(folder)) for folder in (*own, *shared)]}
+
+    async def _may_share(self, server: str, folders: tuple[str, ...]) -> bool:
+        """What was refused is not asked again for the same folders."""
+        if self._grants.has(server, "roots"):
+            return True
+        if (server, folders) in self._refused:
+            return False
+        answer = await self._outbox.ask(ShareRoots(server, folders))
+        if answer.verdict != "accept":
+            self._refused.add((server, folders))
+        self._grants.take(server, "roots", answer)
+        return answer.verdict == "accept"
+
+    def add(self, folder: str, cwd: Path) -> str:
+        """One more for all servers; its absolute path.
+
+        Raises:
+            HostError: there is no such folder.
+        """
+        path = absolute(folder, cwd)
+        if not path.is_dir():
+            raise HostError(f"There is no folder {path}.")
+        if str(path) not in self.shared:
+            self.shared.append(str(path))
+        return str(path)
+
+    def remove(self, folder: str, cwd: Path) -> str:
+        """One less for all servers; its absolute path.
+
+        Raises:
+            HostError: it is none of them.
+        """
+        path = str(absolute(folder, cwd))
+        if path not in self.shared:
+            raise HostError(f"{path} is not shared. {_listed(self.shared)}")
+        self.shared.remove(path)
+        return path
+
+
+def _root(folder: Path) -> dict[str, str]:
+    return {"uri": folder.as_uri(), "name": folder.name or str(folder)}
+
+
+def _listed(folders: Iterable[str]) -> str:
+    shared = ", ".join(folders)
+    return f"Shared are {shared}." if shared else "No folder is."

@@ -1,0 +1,81 @@
+"""What each server may take of the model within one turn, so that a server that loops is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import anyio
+
+from agent.chat.messages import ToolMessage, Usage
+from agent.chat.provider import Request
+from agent.host.config_models import SamplingTable
+
+REFUSALS_TOLD = 20
+"""Refused requests of one server in one turn that people hear of; a server that loops makes thousands."""
+
+
+class OverBudget(Exception):
+    """The text is a sentence that names the limit. `is_news`: it is the first refusal; `is_told`: not one of many."""
+
+    def __init__(self, why: str, refused: int) -> None:
+        super().__init__(why)
+        self.is_news, self.is_told = refused == 1, refused <= REFUSALS_TOLD
+
+
+@dataclass(slots=True)
+class _Spent:
+    requests: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    refused: int = 0
+
+
+class Budgets:
+    """`turn` tells turns apart: when its value changes, everybody begins anew."""
+
+    def __init__(self, limits: SamplingTable, turn: Callable[[], object]) -> None:
+        self._limits, self._turn = limits, turn
+        self._counted: object = None
+        self._servers: dict[str, _Spent] = {}
+        self._rooms: dict[str, anyio.Semaphore] = {}
+
+    def admit(self, server: str, request: Request, cost: float | None) -> None:
+        """Count one more request, which will come to `cost` at most.
+
+        Raises:
+            OverBudget: the server has had its share.
+        """
+        spent = self._of(server)
+        spent.requests += 1
+        if why := self._objection(spent, request, cost or 0.0):
+            spent.refused += 1
+            raise OverBudget(why, spent.refused)
+
+    def spend(self, server: str, usage: Usage, cost: float | None) -> None:
+        spent = self._of(server)
+        spent.tokens += usage.input_tokens + usage.output_tokens
+        spent.cost += cost or 0.0
+
+    def room(self, server: str) -> anyio.Semaphore:
+        """Held while one request is answered: so many at the same time, and the others wait."""
+        return self._rooms.setdefault(server, anyio.Semaphore(self._limits.max_concurrent))
+
+    def _of(self, server: str) -> _Spent:
+        if (turn := self._turn()) != self._counted:
+            self._counted = turn
+            self._servers.clear()
+        return self._servers.setdefault(server, _Spent())
+
+    def _objection(self, spent: _Spent, request: Request, cost: float) -> str | None:
+        limits = self._limits
+        rounds = sum(isinstance(message, ToolMessage) for message in request.messages)
+        if spent.requests > limits.max_requests_per_turn:
+            return f"sampling.max_requests_per_turn allows {limits.max_requests_per_turn} requests in one turn."
+        if spent.tokens >= limits.max_tokens_per_turn:
+            return f"sampling.max_tokens_per_turn allows {limits.max_tokens_per_turn:,} tokens in one turn."
+        if limits.max_cost_per_turn is not None and spent.cost + cost > limits.max_cost_per_turn:
+            return f"sampling.max_cost_per_turn allows ${limits.max_cost_per_turn:g} in one turn."
+        if rounds > limits.max_tool_rounds:
+            return f"sampling.max_tool_rounds allows {limits.max_tool_rounds} rounds of tools in one conversation."
+        return None
