@@ -1,6 +1,6 @@
 # The two commands to know: `make chat` and `make test`. Everything they need is installed into .venv.
 
-.PHONY: chat demo test test-long check format bench live clean
+.PHONY: chat demo test test-long check format bench live conformance clean
 .DEFAULT_GOAL := chat
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -35,6 +35,9 @@ live: .venv/.dev
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks $(ARGS)
+
+conformance: .venv/.dev
+	$(BIN)/python -m tests.conformance.run $(ARGS)
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

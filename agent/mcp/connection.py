@@ -14,7 +14,7 @@ import anyio.from_thread
 import anyio.lowlevel
 
 from agent.mcp.background import background
-from agent.mcp.context import LEVELS, Caller, Context
+from agent.mcp.context import LEVELS, Caller, ClientRefused, Context
 from agent.mcp.envelope import Channel, Closed, Garbled
 from agent.mcp.features import RESOURCE_NOT_FOUND
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Params, Request, RequestId
@@ -49,8 +49,11 @@ class SessionDialogue:
     _ledger: Ledger = field(default_factory=Ledger)
 
     async def ask(self, method: str, params: Params | None, key: str | None) -> Any:
-        with anyio.fail_after(ASKING_SECONDS):
-            return await self.session.request(method, params, about=self.about)
+        try:
+            with anyio.fail_after(ASKING_SECONDS):
+                return await self.session.request(method, params, about=self.about)
+        except McpError as error:
+            raise ClientRefused(error.code, f"The client refused {method}: {error.message}", error.data) from error
 
     async def tell(self, method: str, params: Params) -> None:
         await anyio.lowlevel.checkpoint()  # a tool that only reports must be cancellable too

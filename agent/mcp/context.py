@@ -73,7 +73,7 @@ class Dialogue(Protocol):
     """Whether the client polls for progress, and need not have asked for it."""
 
     async def ask(self, method: str, params: Params | None, key: str | None) -> Any:
-        """The client's result. Raises McpError where it answers with an error."""
+        """The client's result. Raises ClientRefused where it answers with an error."""
         ...
 
     async def tell(self, method: str, params: Params) -> None:
@@ -171,7 +171,9 @@ class Context:
         modes = self._declared("elicitation")
         if (modes and "form" not in modes) or needs_newer(form.schema, self.revision):
             self._refuse("a form like this", {"elicitation": {"form": {}}})
-        answer = await self._ask("elicitation/create", {"message": message, "requestedSchema": form.schema}, key)
+        answer = await self._dialogue.ask(
+            "elicitation/create", {"message": message, "requestedSchema": form.schema}, key
+        )
         match answer:
             case {"action": "accept"}:
                 return Accepted(form.read(answer.get("content") or {}))
@@ -216,7 +218,7 @@ class Context:
         told = f"answers of the tools in sample {key or self._samples}"
         for number in range(TOOL_ROUNDS):
             asked = key if key is None or not number else f"{key}/{number}"
-            sample = read_sample(await self._ask("sampling/createMessage", params, asked))
+            sample = read_sample(await self._dialogue.ask("sampling/createMessage", params, asked))
             if not known.can_run(uses := sample.tool_uses):
                 break
             answers: Any = await self.once(f"{told}, {number}", partial(known.answers, uses))
@@ -227,7 +229,7 @@ class Context:
     async def roots(self, *, key: str | None = None) -> list[Root]:
         """The folders the client says the person works in (section "Client Features, Roots"). Raises ClientRefused."""
         self._declared("roots")
-        answer = await self._ask("roots/list", None, key)
+        answer = await self._dialogue.ask("roots/list", None, key)
         found = answer.get("roots") if isinstance(answer, dict) else None
         listed = found if isinstance(found, list) else []
         return [Root(root["uri"], root.get("name")) for root in listed if isinstance(root, dict) and "uri" in root]
@@ -261,12 +263,6 @@ class Context:
         Nothing happens where the client could not (section "Streamable HTTP, Sending Messages", since 2025-11-25).
         """
         await self._dialogue.release()
-
-    async def _ask(self, method: str, params: Params | None, key: str | None) -> Any:
-        try:
-            return await self._dialogue.ask(method, params, key)
-        except McpError as error:
-            raise ClientRefused(error.code, f"The client refused {method}: {error.message}", error.data) from error
 
     def _declared(self, capability: str) -> Mapping[str, Any]:
         if not declares(self._caller.capabilities, capability):
