@@ -1,0 +1,187 @@
+"""A person sent to a page and back: the question, the browser, and the little server that the page leads back to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+import anyio.to_thread
+from anyio.abc import ByteStream
+
+from agent.chat.questions import Answer, FillForm, OpenUrl
+from agent.host.oauth_errors import declined, failed
+from agent.mcp.background import background
+
+LOGIN_SECONDS = 600.0  # for a person to sign in
+REQUEST_SECONDS, REQUEST_LIMIT = 5.0, 16 * 1024  # for a browser to say what it wants
+PATH = "/callback"
+
+Ask = Callable[[OpenUrl | FillForm], Awaitable[Answer]]
+Show = Callable[[str], bool]
+"""Opens a page in a browser, and says whether there is one."""
+
+
+@dataclass(slots=True, eq=False)
+class Redirect:
+    """`uri` is where a page leads back to; `visit` sends the person to a page and gives the URL they came back with."""
+
+    uri: str
+    visit: Callable[[str], Awaitable[str]]
+
+
+Redirecting = Callable[[int | None], AbstractAsyncContextManager[Redirect]]
+"""Opens a Redirect, at a port if one is registered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Browsing:
+    """What sends a person to the pages on which they sign in to `server`."""
+
+    server: str
+    ask: Ask
+    show: Show
+
+    @asynccontextmanager
+    async def redirecting(self, port: int | None = None) -> AsyncIterator[Redirect]:
+        """
+        Raises:
+            SignInFailed: the port is not to be had, or, from `visit`, the person did not come back.
+        """
+        callback = _Callback()
+        try:
+            listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port or 0)
+        except OSError as error:
+            said = f"port {port}, to which its page leads back, is in use by another program"
+            raise failed(self.server, said if port else error) from error
+        async with listener, background() as tasks:
+            tasks.start_soon(listener.serve, callback.serve)
+            here = listener.extra(anyio.abc.SocketAttribute.local_port)
+            uri = f"http://127.0.0.1:{here}{PATH}"
+
+            async def visit(url: str) -> str:
+                return await self._visit(url, uri, callback)
+
+            yield Redirect(uri, visit)
+
+    async def _visit(self, url: str, uri: str, callback: _Callback) -> str:
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise failed(self.server, "its page is none that a browser should open")
+        callback.state = parse_qs(urlsplit(url).query).get("state", [""])[0]
+        said = f"Sign in to {self.server} there? Say yes to open this page in your browser:"
+        if (await self.ask(OpenUrl(self.server, said, url))).verdict != "accept":
+            raise declined(self.server, "you said no")
+        shown = await anyio.to_thread.run_sync(self.show, url, abandon_on_cancel=True)
+        with anyio.move_on_after(LOGIN_SECONDS):
+            return uri + "?" + await (callback.query() if shown else self._either(url, callback))
+        raise declined(self.server, f"nobody came back from its page within {LOGIN_SECONDS / 60:.0f} minutes")
+
+    async def _either(self, url: str, callback: _Callback) -> str:
+        """Without a browser here the page is opened elsewhere, and the way back may have to be made by hand.
+
+        Whichever comes first counts.
+        """
+        found: list[str] = []
+
+        async with anyio.create_task_group() as tasks:
+
+            async def paste() -> None:
+                form = FillForm(
+                    self.server, f"Open this page, and bring back the address that it ends at.\n{url}", FORM
+                )
+                answer = await self.ask(form)
+                pasted = (answer.content or {}).get("address") if answer.verdict == "accept" else None
+                if not isinstance(pasted, str):
+                    raise declined(self.server, "you said no")
+                found.append(urlsplit(pasted.strip()).query)
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(paste)
+            found.append(await callback.query())
+            tasks.cancel_scope.cancel()
+        return found[0]
+
+
+FORM = {
+    "type": "object",
+    "properties": {
+        "address": {
+            "type": "string",
+            "title": "Address",
+            "description": "It begins with http://127.0.0.1 and has a code in it. The page itself may not have loaded.",
+        }
+    },
+    "required": ["address"],
+}
+
+
+@dataclass(slots=True, eq=False)
+class _Callback:
+    """Waits for a browser that comes back with the right `state`; whatever else comes is sent away."""
+
+    state: str = ""
+    _query: str = ""
+    _arrived: anyio.Event = field(default_factory=anyio.Event)
+
+    async def query(self) -> str:
+        await self._arrived.wait()
+        return self._query
+
+    async def serve(self, stream: ByteStream) -> None:
+        """One connection, one request."""
+        async with stream:
+            with anyio.move_on_after(REQUEST_SECONDS):
+                try:
+                    await stream.send(self._answer(await _request_line(stream)))
+                except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    return
+
+    def _answer(self, line: str) -> bytes:
+        method, _, target = line.partition(" ")
+        parts = urlsplit(target.partition(" ")[0])
+        if method != "GET" or parts.path != PATH:
+            return _page("404 Not Found", "There is nothing here.")
+        if not self.state or parse_qs(parts.query).get("state") != [self.state]:
+            return _page("400 Bad Request", "This page does not belong to an attempt to sign in that is under way.")
+        self._query = self._query or parts.query
+        self._arrived.set()
+        return _page("200 OK", "You can close this page and go back to mcp-chat.")
+
+
+async def _request_line(stream: ByteStream) -> str:
+    head = b""
+    while b"\r\n\r\n" not in head and len(head) < REQUEST_LIMIT:
+        head += await stream.receive()
+    return head.partition(b"\r\n")[0].decode("latin-1")
+
+
+def _page(status: str, sentence: str) -> bytes:
+    body = f"<!doctype html><meta charset=utf-8><title>mcp-chat</title><p>{sentence}\n".encode()
+    lines = (
+        f"HTTP/1.1 {status}",
+        "content-type: text/html; charset=utf-8",
+        f"content-length: {len(body)}",
+        "cache-control: no-store",
+        "referrer-policy: no-referrer",
+        "content-security-policy: default-src 'none'",
+        "connection: close",
+    )
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def show_page(url: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Open a page in the person's browser, without a shell; False where there is none that has a window."""
+    import webbrowser
+
+    windowed = sys.platform in ("darwin", "win32") or any(environ.get(name) for name in WINDOWED)
+    try:
+        return windowed and webbrowser.open(url)
+    except (webbrowser.Error, OSError):
+        return False
+
+
+WINDOWED = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")

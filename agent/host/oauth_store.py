@@ -1,0 +1,165 @@
+"""What signing in gave us, kept between runs: in the system's keyring if there is one, else in a file of the owner's.
+
+Everything is kept by authorization server and server: what one of them issued is never shown to another (section
+"Authorization, Authorization Server Binding"). Which authorization server goes with a server just now is no secret,
+and stands in a file of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent.host import remembered
+
+SERVICE = "mcp-chat"
+
+
+class Credentials(BaseModel):
+    """What is known of one server that was signed in to.
+
+    `expires_at` is in seconds since the epoch; `scope` is what was granted, `requested` what was asked for. `client` is
+    the registration, `metadata` what the authorization server says of itself, `resource` what the server says of
+    itself: each as it came, so that a later run need not ask again.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    server: str
+    issuer: str
+    access_token: str = Field("", repr=False)
+    refresh_token: str | None = Field(None, repr=False)
+    expires_at: float | None = None
+    scope: str | None = None
+    requested: str | None = None
+    client: dict[str, Any] = Field(default_factory=dict, repr=False)
+    metadata: dict[str, Any] | None = Field(None, repr=False)
+    resource: dict[str, Any] | None = Field(None, repr=False)
+
+    def is_usable(self, now: float) -> bool:
+        """Whether there is a token that has not run out, as far as is known."""
+        return bool(self.access_token) and (self.expires_at is None or now < self.expires_at)
+
+    def covers(self, scope: str | None) -> bool:
+        """Whether all of a scope was granted. One that is not named may be more than that."""
+        return scope is not None and set(scope.split()) <= set((self.scope or "").split())
+
+    @property
+    def secrets(self) -> set[str]:
+        """Everything in it that nobody should see."""
+        client = self.client.get("client_secret"), self.client.get("registration_access_token")
+        return {text for text in (self.access_token, self.refresh_token, *client) if isinstance(text, str) and text}
+
+
+class Vault(Protocol):
+    """Where secrets lie, by key. The methods may block."""
+
+    def read(self, key: str) -> str | None: ...
+
+    def write(self, key: str, secret: str) -> None: ...
+
+    def erase(self, key: str) -> None: ...
+
+
+class FileVault:
+    """A file that only its owner can read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self, key: str) -> str | None:
+        secret = remembered.read(self._path).get(key)
+        return secret if isinstance(secret, str) else None
+
+    def write(self, key: str, secret: str) -> None:
+        """Raises OSError."""
+        remembered.write(self._path, remembered.read(self._path) | {key: secret})
+
+    def erase(self, key: str) -> None:
+        """Raises OSError."""
+        secrets = remembered.read(self._path)
+        if secrets.pop(key, None) is not None:
+            remembered.write(self._path, secrets)
+
+
+class KeyringVault:
+    """The system's keyring, through the package of that name."""
+
+    def __init__(self, keyring: Any) -> None:
+        self._keyring = keyring
+
+    def read(self, key: str) -> str | None:
+        try:
+            secret = self._keyring.get_password(SERVICE, key)
+        except self._keyring.errors.KeyringError:  # locked, and nobody unlocks it
+            return None
+        return secret if isinstance(secret, str) else None
+
+    def write(self, key: str, secret: str) -> None:
+        """Raises OSError."""
+        try:
+            self._keyring.set_password(SERVICE, key, secret)
+        except self._keyring.errors.KeyringError as error:
+            raise OSError(f"the keyring does not take it: {error}") from error
+
+    def erase(self, key: str) -> None:
+        with suppress(self._keyring.errors.KeyringError):  # it is not there
+            self._keyring.delete_password(SERVICE, key)
+
+
+class Store:
+    """Its methods may block. What cannot be read is as if it were not there."""
+
+    def __init__(self, vault: Vault, index: Path) -> None:
+        self._vault, self._index = vault, index
+
+    def read(self, server: str) -> Credentials | None:
+        """What is kept for a server and the authorization server that it was last signed in at."""
+        issuer = remembered.read(self._index).get(server)
+        secret = self._vault.read(_key(issuer, server)) if isinstance(issuer, str) else None
+        try:
+            return Credentials.model_validate_json(secret) if secret else None
+        except ValidationError:
+            return None
+
+    def write(self, credentials: Credentials) -> None:
+        """Raises OSError."""
+        self._vault.write(_key(credentials.issuer, credentials.server), credentials.model_dump_json())
+        issuers = remembered.read(self._index)
+        if issuers.get(credentials.server) != credentials.issuer:
+            remembered.write(self._index, issuers | {credentials.server: credentials.issuer})
+
+    def erase(self, server: str) -> bool:
+        """Whether there was something to erase. Raises OSError."""
+        issuers = remembered.read(self._index)
+        issuer = issuers.pop(server, None)
+        if not isinstance(issuer, str):
+            return False
+        self._vault.erase(_key(issuer, server))
+        remembered.write(self._index, issuers)
+        return True
+
+
+def open_store(data_folder: Path, keyring: Callable[[], Any] | None = None) -> Store:
+    """The store that this system has. `keyring` gives the module, or None if it cannot be used."""
+    found = (keyring or usable_keyring)()
+    vault: Vault = KeyringVault(found) if found else FileVault(data_folder / "tokens.json")
+    return Store(vault, data_folder / "sign-ins.json")
+
+
+def usable_keyring() -> Any:
+    """The package `keyring`, if it is installed and has found a place that is one. Importing it takes a while."""
+    try:
+        keyring = import_module("keyring")
+    except ImportError:
+        return None
+    return keyring if keyring.get_keyring().priority >= 1 else None
+
+
+def _key(issuer: str, server: str) -> str:
+    return f"{issuer} {server}"
