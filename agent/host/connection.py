@@ -36,6 +36,7 @@ T = TypeVar("T")
 OpenTransport = Callable[[ServerTable], Transport]
 Start = Callable[["Connection"], None]
 
+LOGS = "info"  # and whatever is more severe
 SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about a failure
 
 
@@ -123,17 +124,26 @@ class Connection:
         async with self.lifeline.opened_ahead():
             from agent.mcp.client import Client  # while the server starts, and not before
 
-            async with Client(
-                self.lifeline,
-                answer=self._answer,
-                capabilities=self._features.capabilities(self.name),
-                on_notification=self._hear,
-                on_notice=self._notice,
-                protocol=self.table.protocol,
-                verdicts=self._verdicts,
-            ) as client:
+            async with (
+                Client(
+                    self.lifeline,
+                    answer=self._answer,
+                    capabilities=self._features.capabilities(self.name),
+                    on_notification=self._hear,
+                    on_notice=self._notice,
+                    protocol=self.table.protocol,
+                    verdicts=self._verdicts,
+                ) as client,
+                background() as tasks,
+            ):
+                tasks.start_soon(self._ask_for_logs, client)
                 await self._introduce(client)
                 yield client
+
+    async def _ask_for_logs(self, client: Client) -> None:
+        """Beside everything else: newer servers log nothing unasked, and older ones may take their time to answer."""
+        with suppress(McpError, NotOffered, Unreadable, ConnectionLost):
+            await client.set_logging_level(LOGS)
 
     async def _introduce(self, client: Client) -> None:
         """Learn what it offers. How long one list takes is as good a measure of its latency as any."""

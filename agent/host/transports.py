@@ -41,7 +41,9 @@ def _hostname(url: str) -> str | None:
 def kind_of(table: ServerTable, transport: Transport) -> str:
     """ "stdio", "http", or "sse" for the HTTP transport of old."""
     if table.url is not None:
-        return "http"
+        from agent.mcp.transports.http_client import HttpTransport
+
+        return "sse" if isinstance(transport, HttpTransport) and transport.fell_back else "http"
     return "stdio" if isinstance(transport, StdioTransport) else "memory"
 
 

@@ -183,7 +183,7 @@ async def test_servers_are_listed_with_their_counts() -> None:
     async with one() as view:
         [server] = view.host.servers()
     assert (server.name, server.revision, server.tools, server.resources, server.prompts) == (
-        "sums", "2025-11-25", 1, 1, 1,
+        "sums", "2026-07-28", 1, 1, 1,
     )  # fmt: skip
     assert server.latency is not None
     assert 0 <= server.latency < 5

@@ -69,6 +69,12 @@ class HttpTransport:
     ) -> None:
         self.url = url
         self._headers, self._auth, self._limit, self._transport = headers, auth, limit, transport
+        self._channel: HttpChannel | None = None
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether the server turned out to speak the older HTTP+SSE."""
+        return self._channel is not None and self._channel.fell_back
 
     async def __aenter__(self) -> Channel:
         self._running = self._run()
@@ -87,7 +93,9 @@ class HttpTransport:
         opening = http_caller(self.url, self._headers, self._auth, self._transport)
         with inbox, arrived:
             async with opening as caller, background() as tasks:
-                channel = HttpChannel(Line(caller, self._limit, inbox.send, Known()), arrived.receive, tasks)
+                self._channel = channel = HttpChannel(
+                    Line(caller, self._limit, inbox.send, Known()), arrived.receive, tasks
+                )
                 try:
                     yield channel
                 finally:
@@ -102,6 +110,10 @@ class HttpChannel(ObjectStream[Any]):
         self._open: dict[RequestId, Exchange] = {}
         self._listening = anyio.CancelScope()
         self._old: SseChannel | None = None
+
+    @property
+    def fell_back(self) -> bool:
+        return self._old is not None
 
     async def receive(self) -> Inbound:
         item = await self._receive()

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import anyio
 import httpcore2
 import httpx2
 
@@ -20,6 +21,7 @@ Lane = httpcore2.AsyncHTTPConnection
 
 IDLE_SECONDS = 30.0
 IDLE_LANES = 128  # to one server
+FAREWELL_SECONDS = 1.0  # for closing what is idle
 HELD = 64 * 1024  # bytes of a request that may wait for more of it
 CORE_FAULTS = (
     httpcore2.TimeoutException,
@@ -48,9 +50,11 @@ class Lanes(httpx2.AsyncBaseTransport):
         return httpx2.Response(response.status, headers=response.headers, stream=body, extensions=response.extensions)
 
     async def aclose(self) -> None:
-        for idle in self._idle.values():
-            while idle:
-                await idle.pop()[1].aclose()
+        """All of them, even if whoever leaves is being cancelled."""
+        with anyio.move_on_after(FAREWELL_SECONDS, shield=True):
+            for idle in self._idle.values():
+                while idle:
+                    await idle.pop()[1].aclose()
 
     async def _take(self, origin: httpcore2.Origin) -> Lane:
         idle = self._idle[str(origin)]
