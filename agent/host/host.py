@@ -90,9 +90,9 @@ class Host:
         """Use another model from the next turn on: PROVIDER/MODEL, or an alias.
 
         Raises:
-            ConfigError: there is no such provider.
+            ConfigError: there is no such provider, or it has no key; the model stays what it is.
         """
-        self.agent.provider = provider = self._providers.get(label)
+        self.agent.provider = provider = self._providers.usable(label)
         self._providers.warm_up(provider.name)
 
     async def ask(self, message: str | UserMessage) -> Reply:

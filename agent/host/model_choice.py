@@ -12,6 +12,7 @@ from agent.providers.registry import DEFAULT_MODELS, ProviderConfig
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 MOCK = "mock/demo"
+MOCK_MODELS = ("demo", "script")
 
 
 def provider_configs(
@@ -71,7 +72,7 @@ def resolve_label(label: str, aliases: Mapping[str, str], providers: Mapping[str
     """PROVIDER/MODEL for what a person calls a model: that itself, or an alias.
 
     Raises:
-        ConfigError: where it names no provider there is, or one that is disabled.
+        ConfigError: where it names no provider there is, one that is disabled, or a mock that does not exist.
     """
     full = aliases.get(label, label)
     name, slash, model = full.partition("/")
@@ -82,4 +83,6 @@ def resolve_label(label: str, aliases: Mapping[str, str], providers: Mapping[str
         raise ConfigError(f"{full}: there is no provider {name!r}.{nearest(name, providers)}")
     if isinstance(provider, Disabled):
         raise ConfigError(f"{full} cannot be used: {provider.reason}")
+    if provider.kind == "mock" and model not in MOCK_MODELS:  # elsewhere only the provider itself can tell
+        raise ConfigError(f"{full}: there is no such model.{nearest(model, MOCK_MODELS)}")
     return full

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import anyio
 
 from agent.chat.provider import Provider, ProviderError, ProviderItem, Request
-from agent.host.config import Config
+from agent.host.config import Config, ConfigError
 from agent.host.model_choice import resolve_label
 from agent.providers.registry import ProviderConfig, open_provider, warm_up
 
@@ -30,6 +30,17 @@ class Providers:
         if full not in self._open:
             self._open[full] = _opened(full, self._config_of(full))
         return self._open[full]
+
+    def usable(self, label: str) -> Provider:
+        """As `get`, for somebody who can still choose another one.
+
+        Raises:
+            ConfigError: there is none, or it cannot be asked as things are.
+        """
+        provider = self.get(label)
+        if isinstance(provider, _Unusable):
+            raise ConfigError(str(provider.error))
+        return provider
 
     def _config_of(self, full: str) -> ProviderConfig:
         config = self._config.providers[full.partition("/")[0]]
@@ -62,13 +73,13 @@ class _Unusable:
     """Stands for a model that cannot be asked, so that everything else works without it."""
 
     def __init__(self, name: str, error: ProviderError) -> None:
-        self.name, self._error = name, error
+        self.name, self.error = name, error
 
     async def stream(self, request: Request) -> AsyncGenerator[ProviderItem, None]:
         nothing: tuple[ProviderItem, ...] = ()
         for item in nothing:  # a generator that never yields is still one
             yield item
-        raise self._error
+        raise self.error
 
     async def aclose(self) -> None:
         pass

@@ -155,11 +155,11 @@ async def test_a_hint_chooses_a_model_of_the_configuration(tmp_path: Path) -> No
 
 
 async def test_a_model_that_fails_is_told_in_a_sentence() -> None:
-    chosen = configure({"asking": {"sampling": "allow"}}, model="mock/nothing")
+    chosen = configure({"asking": {"sampling": "allow"}}, model="mock/script")
     async with scene(chosen, {"asking": asking}) as view:
         result = await view.host.call_tool("sample", {"text": "x"})
     assert result.is_error
-    assert "There is no model mock/nothing: use mock/demo or mock/script." in str(result.content)
+    assert "mock/script has no script: set `script` under [providers.mock], or use mock/demo." in str(result.content)
     assert [event.verdict for event in view.events(SampleFinished)] == ["error"]
 
 

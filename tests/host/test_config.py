@@ -411,8 +411,8 @@ def test_without_a_choice_the_keys_decide_and_it_says_so(
 
 
 def test_the_command_line_s_model_beats_the_file_s_and_may_be_an_alias(place: Place) -> None:
-    place.write("[chat]\nmodel = 'mock/a'\n[models]\nfast = 'local/org/m'\n[providers.local]\nkind = 'openai'\n")
-    assert place.resolve().model == "mock/a"
+    place.write("[chat]\nmodel = 'mock/script'\n[models]\nfast = 'local/org/m'\n[providers.local]\nkind = 'openai'\n")
+    assert place.resolve().model == "mock/script"
     config = place.resolve(Options(model="fast"))
     assert (config.model, config.model_reason) == ("local/org/m", "fast was asked for.")
 
@@ -421,6 +421,7 @@ def test_the_command_line_s_model_beats_the_file_s_and_may_be_an_alias(place: Pl
     ("model", "sentence"),
     [
         ("opnai/x", "opnai/x: there is no provider 'opnai'. Did you mean 'openai'?"),
+        ("mock/nope", "mock/nope: there is no such model. There are: demo, script."),
         ("fats", "'fats' is neither PROVIDER/MODEL nor an alias. Did you mean 'fast'?"),
         ("openai/", "'openai/' is neither PROVIDER/MODEL nor an alias. Did you mean 'openai'?"),
     ],

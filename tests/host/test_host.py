@@ -123,12 +123,26 @@ async def test_a_model_without_a_key_fails_the_turn_and_nothing_else() -> None:
 async def test_the_model_may_be_changed_between_turns() -> None:
     async with one() as view:
         assert view.host.model == "mock/demo"
-        await view.host.set_model("mock/nothing")
-        assert (view.host.model, view.host.provider.name) == ("mock/nothing", "mock/nothing")
+        await view.host.set_model("mock/script")
+        assert (view.host.model, view.host.provider.name) == ("mock/script", "mock/script")
         assert (await view.host.ask("hello")).stop is Stop.ERROR
-        with pytest.raises(ConfigError, match=r"'gpt' is neither PROVIDER/MODEL nor an alias\."):
-            await view.host.set_model("gpt")
-        assert view.host.model == "mock/nothing"
+
+
+@pytest.mark.parametrize(
+    ("label", "sentence"),
+    [
+        ("gpt", "'gpt' is neither PROVIDER/MODEL nor an alias. There are: anthropic, mock, openai."),
+        ("mock/dmeo", "mock/dmeo: there is no such model. Did you mean 'demo'?"),
+        ("openai/x", "There is no API key for openai: set OPENAI_API_KEY, or api_key under [providers.openai]."),
+    ],
+)
+async def test_a_model_that_cannot_be_used_is_refused_and_the_chat_stays_with_its_own(
+    label: str, sentence: str
+) -> None:
+    async with one() as view:
+        with pytest.raises(ConfigError) as caught:
+            await view.host.set_model(label)
+        assert (str(caught.value), view.host.model) == (sentence, "mock/demo")
 
 
 async def test_the_limits_and_permissions_of_the_configuration_hold() -> None:
