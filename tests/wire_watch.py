@@ -134,10 +134,10 @@ class WatchedChannel(ObjectStream[Any]):
                 pass
             case Notification(method, params):
                 methods.parse_server_notification(method, revision, params)
-            case Result(id, value):
+            case Result(id, dict(value)):
                 self._check_result(self._theirs[id], revision, value)
 
-    def _check_result(self, asked: Request, revision: str, value: Any) -> None:
+    def _check_result(self, asked: Request, revision: str, value: dict[str, Any]) -> None:
         """A task of the extension stands in for the result of a call; its own results are checked where it is."""
         in_extension = asked.method in TASK_EXTENSION or value.get("resultType") == "task"
         if revision == STATELESS and in_extension:
