@@ -45,20 +45,29 @@ class Catalogue:
         for feature in everything:
             feature.prepare()
 
-    @property
-    def completes(self) -> bool:
-        return bool(self.completions) or "completions" in self._promised
+    def has(self, kind: str) -> bool:
+        """Whether there is, or may come to be, anything of a kind."""
+        match kind:
+            case "tools":
+                there = bool(self.tools)
+            case "resources":
+                there = bool(self.resources or self.templates)
+            case "prompts":
+                there = bool(self.prompts)
+            case _:
+                there = bool(self.completions)
+        return there or kind in self._promised
 
     def capabilities(self, revision: str) -> Json:
         """What is declared: what there is at this moment, and what was promised."""
         declared: Json = {"logging": {}}
-        if self.tools or "tools" in self._promised:
+        if self.has("tools"):
             declared["tools"] = {"listChanged": True}
-        if self.resources or self.templates or "resources" in self._promised:
+        if self.has("resources"):
             declared["resources"] = {"subscribe": True, "listChanged": True}
-        if self.prompts or "prompts" in self._promised:
+        if self.has("prompts"):
             declared["prompts"] = {"listChanged": True}
-        if self.completes and at_least(revision, "2025-03-26"):
+        if self.has("completions") and at_least(revision, "2025-03-26"):
             declared["completions"] = {}
         if at_least(revision, "2026-07-28") and any(tool.task for tool in self.tools.values()):
             declared["extensions"] = {TASKS: {}}

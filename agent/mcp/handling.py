@@ -31,8 +31,7 @@ class Handling:
         self._scopes: dict[RequestId, anyio.CancelScope] = {}
         self._batches: dict[RequestId, Batch] = {}
         self._running = 0
-        self._idle = anyio.Event()
-        self._idle.set()
+        self._idle: anyio.Event | None = None  # made only for those who wait
 
     def start(self, request: Request, context: Mapping[str, Any], batch: Batch | None) -> None:
         if batch:
@@ -46,12 +45,12 @@ class Handling:
 
     async def idle(self) -> None:
         """Wait until nothing is being handled."""
-        await self._idle.wait()
+        while self._running:
+            self._idle = self._idle or anyio.Event()
+            await self._idle.wait()
 
     async def _serve(self, request: Request, context: Mapping[str, Any], scope: anyio.CancelScope) -> None:
         outcome: Reply | None = None
-        if not self._running:
-            self._idle = anyio.Event()
         self._running += 1
         with scope:
             outcome = await self._work(request, context)
@@ -60,8 +59,9 @@ class Handling:
         withdrawn = scope.cancel_called
         await self._answer(request.id, self._settled(outcome) if outcome and not withdrawn else None)
         self._running -= 1
-        if not self._running:
+        if self._idle and not self._running:
             self._idle.set()
+            self._idle = None
 
     def _settled(self, outcome: Reply) -> Reply:
         match outcome:

@@ -9,7 +9,7 @@ from agent.mcp.catalogue import Catalogue, Listed
 from agent.mcp.context import Context
 from agent.mcp.features import RESOURCE_NOT_FOUND
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params
-from agent.mcp.lifecycle import NEEDED, at_least, declares
+from agent.mcp.lifecycle import NEEDED, at_least
 from agent.mcp.session import McpError
 from agent.mcp.signature import Json
 
@@ -23,15 +23,9 @@ async def serve(catalogue: Catalogue, method: str, params: Params, context: Cont
         McpError: there is no such method here, its params are wrong, or the author's function raised it.
     """
     answer = _ANSWERS.get(method)
-    if answer is None or not _offered(catalogue, method, context.revision):
+    if answer is None or not catalogue.has(NEEDED[method][0]):
         raise McpError(METHOD_NOT_FOUND, f"Method not found: {method}")
     return await answer(catalogue, params, context)
-
-
-def _offered(catalogue: Catalogue, method: str, revision: str) -> bool:
-    if method == "completion/complete":
-        return catalogue.completes
-    return declares(catalogue.capabilities(revision), *NEEDED[method])
 
 
 def _listing(kind: str, entries: Callable[[Catalogue, str], Iterable[Listed]]) -> Answer:

@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from agent.mcp.signature import Signature
+from agent.mcp.signature import Signature, is_async
 
 Function = Callable[..., Any]
 
@@ -19,12 +19,14 @@ async def run(signature: Signature, arguments: Mapping[str, Any], context: Any) 
     bound = signature.bind(arguments)
     for name in signature.context_parameters:
         bound[name] = context
+    if signature.is_async:
+        return await signature.function(**bound)
     return await invoke(signature.function, bound)
 
 
 async def invoke(function: Function, arguments: Mapping[str, Any]) -> Any:
     """Await an `async def`; run a plain `def` in a worker thread, and leave it there when nobody waits any more."""
-    if _is_async(function):
+    if is_async(function):
         return await function(**arguments)
     value = await anyio.to_thread.run_sync(partial(function, **arguments), abandon_on_cancel=True)
     return await value if inspect.isawaitable(value) else value
@@ -35,7 +37,3 @@ def said(error: BaseException) -> str:
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(said(inner) for inner in error.exceptions)
     return str(error) or type(error).__name__
-
-
-def _is_async(function: Any) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)

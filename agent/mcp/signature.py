@@ -63,6 +63,10 @@ class Signature:
         self.parameters = _named_parameters(function, self.name)
 
     @cached_property
+    def is_async(self) -> bool:
+        return is_async(self.function)
+
+    @cached_property
     def hints(self) -> dict[str, Any]:
         """Every annotation as a type.
 
@@ -166,6 +170,11 @@ class Signature:
         if typing.get_origin(hint) in (Union, UnionType, Annotated):
             return any(self._is_context(part) for part in typing.get_args(hint))
         return isinstance(hint, type) and issubclass(hint, self._context_type)
+
+
+def is_async(function: Any) -> bool:
+    """Whether calling it gives something to await, so that it needs no thread."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def name_of(function: Callable[..., Any]) -> str:

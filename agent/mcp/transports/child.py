@@ -18,7 +18,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 from agent.mcp.envelope import ConnectionLost
-from agent.mcp.transports.pipe import PipeReader, PipeWriter
+from agent.mcp.transports.pipe import PipeReader, PipeWriter, large_pipe
 
 EOF_SECONDS = 2.0  # for a server to leave by itself once its stdin is closed
 TERM_SECONDS = 1.0
@@ -161,8 +161,8 @@ else:
     _KILL = signal.SIGKILL
 
     async def _open(command: list[str], env: dict[str, str], cwd: Folder) -> Opened:
-        stdin, to_server = os.pipe()
-        from_server, stdout = os.pipe()
+        stdin, to_server = large_pipe()
+        from_server, stdout = large_pipe()
         try:
             process = await anyio.open_process(
                 command, stdin=stdin, stdout=stdout, stderr=PIPE, env=env, cwd=cwd, start_new_session=True

@@ -8,13 +8,19 @@ longer than reading it. The writer writes at once as much as the pipe takes, whi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import sys
 from collections import deque
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream
 
-READ_BYTES = 64 * 1024  # what a pipe holds by default; a buffer of 128 KiB would be mapped anew for every read
+if sys.platform == "linux":
+    from fcntl import F_SETPIPE_SZ, fcntl
+
+READ_BYTES = 64 * 1024  # most messages are far smaller, and a larger buffer would be mapped anew for each of them
+LARGE_BYTES = 1024 * 1024  # what is read at once of a large message, and what a pipe of ours holds if it may
 FLUSH_SECONDS = 0.4  # for what is still to be written when it is closed
 
 
@@ -23,6 +29,7 @@ class PipeReader(ByteReceiveStream):
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._loop = descriptor, asyncio.get_running_loop()
+        self._most = READ_BYTES
         self._piece: bytes | None = None  # read and not yet fetched; empty at the end
         self._news: asyncio.Future[None] | None = None
         self._watching = self._closed = False
@@ -58,11 +65,12 @@ class PipeReader(ByteReceiveStream):
             self._ignore()
             return
         try:
-            self._piece = os.read(self._descriptor, READ_BYTES)
+            self._piece = os.read(self._descriptor, self._most)
         except BlockingIOError:  # someone who shares it was faster
             return
         except OSError:  # a terminal that went away
             self._piece = b""
+        self._most = LARGE_BYTES if len(self._piece) >= READ_BYTES else READ_BYTES
         if not self._piece:
             self._ignore()
         self._wake()
@@ -80,6 +88,15 @@ class PipeReader(ByteReceiveStream):
         if self._watching:
             self._loop.remove_reader(self._descriptor)
             self._watching = False
+
+
+def large_pipe() -> tuple[int, int]:
+    """A pipe, to read and to write; where it can be had, one that takes a large message in few turns of both sides."""
+    reading, writing = os.pipe()
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # this user has as many large pipes as the system lets them
+            fcntl(writing, F_SETPIPE_SZ, LARGE_BYTES)
+    return reading, writing
 
 
 class PipeWriter(ByteSendStream):
