@@ -14,7 +14,6 @@ import pytest
 from agent.mcp.client import Client
 from agent.mcp.context import Context
 from agent.mcp.envelope import Channel, Closed, Envelope
-from agent.mcp.exchange import SessionLost
 from agent.mcp.jsonrpc import Notification, Params, Request, Result
 from agent.mcp.server import Server
 from agent.mcp.session import McpError, open_session
@@ -561,11 +560,12 @@ async def test_other_batches_are_refused(revision: str, batch: list[Any]) -> Non
 
 async def test_our_client_loses_a_session_and_begins_another() -> None:
     app = asgi_app(Demo().server)
-    async with bridge(app) as network, Client(http(URL, transport=network)) as client:
+    async with bridge(app) as network, Client(http(URL, transport=network), protocol="2025-11-25") as client:
         app.end()
         await anyio.wait_all_tasks_blocked()
-        with pytest.raises(SessionLost):
-            await client.call_tool("echo", {"text": "x"})
+        assert (await client.call_tool("echo", {"text": "x"})).structured_content == {"result": "x"}
+        begun = [request for request in network.seen if b'"initialize"' in request.content]
+    assert len(begun) == 2
 
 
 async def test_a_websocket_is_turned_away() -> None:

@@ -80,12 +80,13 @@ async def test_a_client_falls_back_to_it_without_being_told() -> None:
         async with bridge(server) as network, Client(http(URL, transport=network)) as client:
             assert client.revision == "2024-11-05"
             await client.ping()
-    assert [(seen.method, seen.path) for seen in server.seen[:3]] == [
+    assert [(seen.method, seen.path) for seen in server.seen[:4]] == [
+        ("POST", "/mcp"),
         ("POST", "/mcp"),
         ("GET", "/mcp"),
         ("POST", "/messages/?session_id=abc"),
     ]
-    assert [seen.message.method for seen in server.seen[2:] if isinstance(seen.message, Request | Notification)] == [
+    assert [seen.message.method for seen in server.seen[3:] if isinstance(seen.message, Request | Notification)] == [
         "initialize",
         "notifications/initialized",
         "ping",
