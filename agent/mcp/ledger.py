@@ -13,8 +13,6 @@ from agent.mcp.jsonrpc import INVALID_PARAMS
 from agent.mcp.seal import digest
 from agent.mcp.session import McpError
 
-EFFECT_SECONDS = 60.0  # for effects that have begun beside a question, before the function is left all the same
-
 Json = dict[str, Any]
 
 
@@ -67,10 +65,13 @@ class Ledger:
 
     async def effects(self) -> None:
         """Wait for what others have begun in `once`, so that it is not half done and then done again."""
-        here = anyio.get_current_task().id
-        with anyio.move_on_after(EFFECT_SECONDS):
-            while self._working - {here}:
-                await self._worked.wait()
+        while self.has_effects:
+            await self._worked.wait()
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether others are within `once` now."""
+        return bool(self._working - {anyio.get_current_task().id})
 
     async def _worked_out(self, compute: Callable[[], Awaitable[Any]]) -> Any:
         here = anyio.get_current_task().id

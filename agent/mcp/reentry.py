@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+import anyio
 import anyio.lowlevel
 
 from agent.mcp.jsonrpc import INVALID_PARAMS, Params
@@ -22,6 +23,8 @@ ASKING = ("tools/call", "prompts/get", "resources/read")
 """The methods that may be answered with questions."""
 
 TURNS = 5  # of the event loop in which tasks that were started together come to their questions
+
+EFFECT_SECONDS = 60.0  # for effects that have begun beside a question, before the function is left all the same
 
 Tell = Callable[[str, Params], Awaitable[None]]
 
@@ -73,11 +76,12 @@ class ReentryDialogue:
     async def _leave(self) -> None:
         """Collect what is asked at the same time, and let effects that have begun end."""
         seen = -1
-        while seen != len(self.questions):
-            seen = len(self.questions)
-            await self.ledger.effects()
-            for _ in range(TURNS):
-                await anyio.lowlevel.checkpoint()
+        with anyio.move_on_after(EFFECT_SECONDS):
+            while seen != len(self.questions) or self.ledger.has_effects:
+                seen = len(self.questions)
+                await self.ledger.effects()
+                for _ in range(TURNS):
+                    await anyio.lowlevel.checkpoint()
         raise Interrupted
 
 
