@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from mcp_types import TextContent
 
 from agent.mcp.client import Client
 from agent.mcp.context import Context
@@ -563,7 +564,7 @@ async def test_our_client_loses_a_session_and_begins_another() -> None:
     async with bridge(app) as network, Client(http(URL, transport=network), protocol="2025-11-25") as client:
         app.end()
         await anyio.wait_all_tasks_blocked()
-        assert (await client.call_tool("echo", {"text": "x"})).structured_content == {"result": "x"}
+        assert (await client.call_tool("echo", {"text": "x"})).content == (TextContent(text="x"),)
         begun = [request for request in network.seen if b'"initialize"' in request.content]
     assert len(begun) == 2
 
