@@ -20,6 +20,8 @@ def serve(call):
             say({"id": m["id"], "result": {}})
         elif m.get("method") == "tools/call":
             call(m["id"], m["params"]["arguments"])
+        elif "id" in m:
+            say({"id": m["id"], "error": {"code": -32601, "message": "unknown method"}})
 def echo(id, arguments):
     say({"id": id, "result": {"content": [{"type": "text", "text": arguments.get("text", "")}]}})
 """

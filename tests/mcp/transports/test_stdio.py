@@ -85,7 +85,7 @@ async def test_a_banner_glued_to_the_first_answer_is_shown_and_fails_the_handsha
     notices: list[str] = []
     transport = stdio(program("print('Loading plugins...', end='', flush=True); serve(echo)"))
     with anyio.fail_after(10), pytest.raises(Unreadable):
-        async with Client(transport, on_notice=notices.append):
+        async with Client(transport, on_notice=notices.append, protocol="2025-11-25"):
             pass
     assert len(notices) == 1
     assert "'Loading plugins...{" in notices[0]
