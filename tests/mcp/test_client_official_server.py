@@ -1,8 +1,10 @@
-"""Our client and a server of the official SDK, over stdio."""
+"""Our client and a server of the official SDK, in both eras, over stdio and HTTP."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -10,50 +12,29 @@ import pytest
 from mcp_types import PromptArgument, TextContent
 
 from agent.mcp.client import Client
+from agent.mcp.envelope import Transport
 from agent.mcp.session import McpError
+from agent.mcp.transports.http_client import http
 from agent.mcp.transports.stdio import stdio
+from tests.mcp.bridge import bridge
 
 pytestmark = pytest.mark.anyio
 
-PROGRAM = """
-from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import SamplingMessage, TextContent
-from pydantic import BaseModel
+PROTOCOLS = {"2025-11-25": "2025-11-25", "auto": "2026-07-28"}
+"""What is asked for, and what comes of it."""
 
-server = MCPServer("official", instructions="Be kind.")
 
-class Seat(BaseModel):
-    seat: str
+@asynccontextmanager
+async def over_stdio() -> AsyncIterator[Transport]:
+    yield stdio([sys.executable, "-m", "tests.mcp.official_server"])
 
-@server.tool()
-async def book(ctx: Context) -> str:
-    return (await ctx.elicit("Which seat?", Seat)).data.seat
 
-@server.tool()
-async def rhyme(ctx: Context) -> str:
-    message = SamplingMessage(role="user", content=TextContent(type="text", text="rhyme"))
-    return (await ctx.session.create_message(messages=[message], max_tokens=5)).content.text
+@asynccontextmanager
+async def over_http() -> AsyncIterator[Transport]:
+    from tests.mcp.official_server import server
 
-@server.tool()
-async def work(ctx: Context) -> dict[str, int]:
-    for step in (1, 2):
-        await ctx.report_progress(step, 2, f"step {step}")
-    return {"steps": 2}
-
-@server.resource("a://b")
-def text() -> str:
-    return "text of b"
-
-@server.resource("a://{name}/c")
-def named(name: str) -> str:
-    return name
-
-@server.prompt()
-def ask(thing: str) -> str:
-    return f"Tell me of {thing}."
-
-server.run()
-"""
+    async with bridge(server.streamable_http_app(host="127.0.0.1")) as network:
+        yield http("http://127.0.0.1:8000/mcp", transport=network)
 
 
 async def answer(method: str, params: Any) -> dict[str, Any]:
@@ -62,15 +43,14 @@ async def answer(method: str, params: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": {"type": "text", "text": "time, crime"}, "model": "m"}
 
 
-async def test_everything_a_server_offers_and_asks_works() -> None:
+@pytest.mark.parametrize("reach", [over_stdio, over_http])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_everything_a_server_offers_and_asks_works(protocol: str, reach: Any) -> None:
     reports: list[Any] = []
     with anyio.fail_after(30):
-        async with Client(stdio([sys.executable, "-c", PROGRAM]), answer=answer) as client:
-            assert (client.server_info.name, client.revision, client.instructions) == (
-                "official",
-                "2025-11-25",
-                "Be kind.",
-            )
+        async with reach() as transport, Client(transport, answer=answer, protocol=protocol) as client:
+            assert (client.server_info.name, client.instructions) == ("official", "Be kind.")
+            assert client.revision == PROTOCOLS[protocol]
             assert [tool.name for tool in await client.list_tools()] == ["book", "rhyme", "work"]
             assert [resource.uri for resource in await client.list_resources()] == ["a://b"]
             assert [template.uri_template for template in await client.list_resource_templates()] == ["a://{name}/c"]
