@@ -19,9 +19,6 @@ from agent.host.config_values import UnsetVariable, absolute, anchor_provider, a
 from agent.mcp.exchange import masked
 
 _NAMED = re.compile(r"([A-Za-z0-9_-]+)=(.*)", re.DOTALL)
-NO_SIGNING_IN = (
-    "this version cannot sign in to servers yet; leave auth out, and put a token that you have into headers."
-)
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -58,8 +55,10 @@ def load_server(entry: Entry, environ: Mapping[str, str]) -> ServerTable | Disab
         return entry.disabled(f"{entry.where}: {' and '.join(table.ways)} exclude each other.")
     if table.url is not None and (objection := _objection(table.url)):
         return entry.disabled(f"{entry.where}.url: {objection}")
-    if table.auth == "oauth":
-        return entry.disabled(f"{entry.where}.auth: {NO_SIGNING_IN}")
+    if table.auth == "oauth" and table.url is None:
+        return entry.disabled(f"{entry.where}.auth: only a server with a url can be signed in to.")
+    if objection := table.oauth.objection:
+        return entry.disabled(f"{entry.where}.oauth: {objection}")
     return anchor_server(table, entry.source.parent)
 
 

@@ -66,6 +66,8 @@ def secrets_of(table: ServerTable | ProviderTable) -> set[str]:
     address = table.url if isinstance(table, ServerTable) else table.base_url
     if isinstance(table, ServerTable):
         values |= {name: value for name, value in table.env.items() if _SECRET_NAME.search(name)}
+        if table.oauth.client_secret is not None:
+            values["client_secret"] = table.oauth.client_secret
     elif table.api_key is not None:
         values["api_key"] = table.api_key
     found = {value.get_secret_value() for value in values.values()}
@@ -107,6 +109,9 @@ def anchor_server(table: ServerTable, folder: Path) -> ServerTable:
     changes: dict[str, Any] = {"roots": tuple(str(absolute(root, folder)) for root in table.roots)}
     if table.cwd is not None:
         changes["cwd"] = str(absolute(table.cwd, folder))
+    if table.oauth.private_key is not None:
+        key = str(absolute(table.oauth.private_key, folder))
+        changes["oauth"] = table.oauth.model_copy(update={"private_key": key})
     if table.command is not None and ("/" in table.command or os.sep in table.command):
         changes["command"] = str(absolute(table.command, folder))
     if table.elicitation is not None:

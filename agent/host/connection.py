@@ -16,13 +16,14 @@ from agent.host.config import Config
 from agent.host.config_models import ServerTable
 from agent.host.errors import ServerUnavailable, explained
 from agent.host.lifeline import Lifeline
+from agent.host.oauth import SignIns
 from agent.host.offers import CHANGES, FETCH, Offers, fetch
-from agent.host.patience import Patience
+from agent.host.patience import Patience, Waits
 from agent.host.server_log import logged
 from agent.host.server_view import ServerView, State
 from agent.host.subscriptions import Subscriptions
 from agent.host.trace import Trace
-from agent.host.transports import PLAIN, is_readable_on_the_way, kind_of, noise_of, reach, stderr_of
+from agent.host.transports import PLAIN, is_readable_on_the_way, kind_of, noise_of, reach, sign, stderr_of
 from agent.host.verdicts import Verdicts
 from agent.mcp.background import background
 from agent.mcp.envelope import ConnectionLost, Transport
@@ -49,7 +50,12 @@ class Surroundings:
     features: ClientFeatures
     trace: Trace
     verdicts: Verdicts
+    sign_ins: SignIns
     open_transport: OpenTransport = reach
+
+    def mask(self, text: str) -> str:
+        """`text` without any secret in it, be it configured or given to us."""
+        return self.sign_ins.mask(self.config.mask(text))
 
 
 class Connection:
@@ -57,7 +63,7 @@ class Connection:
 
     def __init__(self, name: str, surroundings: Surroundings, start: Start) -> None:
         config = surroundings.config
-        self.name, self.table, self._mask = name, config.servers[name], config.mask
+        self.name, self.table, self._mask = name, config.servers[name], surroundings.mask
         self.state: State = "stopped"
         self.detail = ""
         self.client: Client | None = None
@@ -67,11 +73,13 @@ class Connection:
         self._outbox, self._features, self._start = surroundings.outbox, surroundings.features, start
         self._trace, self._verdicts = surroundings.trace, surroundings.verdicts
         self._transport = surroundings.open_transport(self.table)
+        self._waits = Waits()
+        self._access = surroundings.sign_ins.access(name, self.table, self._waits.standing_still)
+        sign(self._transport, self._access)
         self.lifeline = Lifeline(self._transport, self._trace.tap(name))
         self._scope = anyio.CancelScope()
         self._latency: float | None = None
-        self._patiences: set[Patience] = set()
-        self._questions = self._noise_noticed = 0
+        self._noise_noticed = 0
         self._stale: set[str] = set()
         self._turned_stale = anyio.Event()
         self.ended.set()
@@ -82,6 +90,8 @@ class Connection:
         self._scope, self._stale = anyio.CancelScope(), set()
         self.lifeline = Lifeline(self._transport, self._trace.tap(self.name))
         self._become("starting")
+        if self._access:
+            self._access.begin()
         if is_readable_on_the_way(self.table.url):
             self._outbox.emit(Noticed(self.name, "warning", PLAIN))
 
@@ -110,7 +120,8 @@ class Connection:
 
     async def _limit_start(self) -> None:
         """Whoever waits for the start hears at once that it failed; ending the process may take a little longer."""
-        await anyio.sleep(self.table.connect_timeout)
+        with self._waits.patient(Patience(self.table.connect_timeout)):
+            await anyio.sleep_forever()
         if self.state == "starting":
             stderr = self._stderr.strip()[-SHOWN_OF_STDERR:]
             said = f" The end of its stderr:\n{stderr}" if stderr else ""
@@ -193,19 +204,13 @@ class Connection:
             McpError: it answered with an error.
         """
         client = await self._usable()
-        patience = patience or Patience(self.table.timeout)
-        if self._questions:
-            patience.pause()
-        self._patiences.add(patience)
         try:
-            with patience.scope:
+            with self._waits.patient(patience or Patience(self.table.timeout)):
                 return await send(client)
         except ConnectionLost as error:
             raise ServerUnavailable(self._mask(f"{self._about()}: {explained(error)}")) from error
         except (NotOffered, Unreadable) as error:
             raise ServerUnavailable(f"{self.name}: {error}") from error
-        finally:
-            self._patiences.discard(patience)
         raise ServerUnavailable(f"{self.name} did not answer {what} within {self.table.timeout:g} s.")
 
     async def subscribe(self, uri: str) -> None:
@@ -229,16 +234,8 @@ class Connection:
         return self.client
 
     async def _answer(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """While the server waits for us, the time of its own calls stands still."""
-        self._questions += 1
-        for patience in self._patiences:
-            patience.pause()
-        try:
+        with self._waits.standing_still():
             return await self._features.answer(self.name)(method, params)
-        finally:
-            self._questions -= 1
-            for patience in () if self._questions else self._patiences:
-                patience.resume()
 
     def _hear(self, method: str, params: Mapping[str, Any]) -> None:
         if stale := CHANGES.get(method):
@@ -291,4 +288,5 @@ class Connection:
             stderr=self._stderr,
             noise=self._noise,
             required=self.table.required,
+            sign_in=self._access.state if self._access else "",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from agent.host.oauth_errors import SignInNeeded
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import Unauthorized
 from agent.mcp.lifecycle import URL_ELICITATION_REQUIRED
@@ -28,6 +29,6 @@ def describe_error(error: McpError) -> str:
 
 def explained(error: ConnectionLost) -> str:
     """Why there is no connection, with what to do about it where the transport cannot know."""
-    if isinstance(error, Unauthorized):
+    if isinstance(error, Unauthorized) and not isinstance(error, SignInNeeded):
         return f"{error} Put the token that it gave you into this server's headers."
     return str(error)

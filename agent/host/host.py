@@ -18,6 +18,7 @@ from agent.host.client_features import Chat, ClientFeatures
 from agent.host.config import Config
 from agent.host.connection import Connection, OpenTransport, Surroundings
 from agent.host.errors import HostError, ServerUnavailable, describe_error
+from agent.host.oauth import SignIns
 from agent.host.patience import Patience
 from agent.host.policies import headless_policy
 from agent.host.provider_choice import Providers
@@ -237,7 +238,8 @@ async def open_host(
     features = ClientFeatures(config, shown, seen, interactive=interactive, open_page=open_page)
     verdicts = Verdicts(config.data_folder / "verdicts.json")
     with closing(Trace(shown, config.secrets, config.trace)) as trace:
-        surroundings = Surroundings(config, shown, features, trace, verdicts, open_transport)
+        sign_ins = SignIns(config.data_folder, trace.hide, shown.ask if interactive else None, open_page)
+        surroundings = Surroundings(config, shown, features, trace, verdicts, sign_ins, open_transport)
         async with open_servers(surroundings) as servers:
             await servers.spawned()  # before an import makes everything slow
             from agent.host.toolbox import HostToolbox

@@ -9,7 +9,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
@@ -153,12 +153,11 @@ class Access(httpx2.Auth):
         return await anyio.to_thread.run_sync(self._store.read, self._party.url)
 
     async def _keep(self, fresh: Credentials) -> None:
+        """Where nothing can be kept, it holds for this run."""
         self._take(fresh)
         async with self._alone("tokens"):
-            try:
+            with suppress(OSError):
                 await anyio.to_thread.run_sync(self._store.write, fresh)
-            except OSError as error:
-                raise failed(self._party.name, f"the token cannot be kept: {error}") from error
 
     def _take(self, kept: Credentials | None) -> None:
         self._kept = kept
@@ -169,11 +168,14 @@ class Access(httpx2.Auth):
     async def _alone(self, what: str) -> AsyncIterator[None]:
         """No other process is in such a block for the same thing."""
         name = hashlib.sha256(what.encode()).hexdigest()[:16]
-        try:
-            async with exclusive(self._folder / f"oauth-{name}.lock"):
-                yield
-        except TimeoutError:
-            raise failed(self._party.name, "another mcp-chat has been signing in for a minute") from None
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(exclusive(self._folder / f"oauth-{name}.lock"))
+            except TimeoutError:
+                raise failed(self._party.name, "another mcp-chat has been at it for a minute") from None
+            except OSError:
+                pass  # where nothing can be kept, there is nothing to share
+            yield
 
 
 def _fits(kept: Credentials, challenge: Challenge) -> bool:

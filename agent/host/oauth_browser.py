@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
-import anyio.to_thread
 from anyio.abc import ByteStream
 
 from agent.chat.questions import Answer, FillForm, OpenUrl
+from agent.host.browser import OpenPage
 from agent.host.oauth_errors import declined, failed
+from agent.host.web_addresses import UnsafeAddress, read_address
 from agent.mcp.background import background
 
 LOGIN_SECONDS = 600.0  # for a person to sign in
@@ -22,8 +21,6 @@ REQUEST_SECONDS, REQUEST_LIMIT = 5.0, 16 * 1024  # for a browser to say what it 
 PATH = "/callback"
 
 Ask = Callable[[OpenUrl | FillForm], Awaitable[Answer]]
-Show = Callable[[str], bool]
-"""Opens a page in a browser, and says whether there is one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -40,11 +37,12 @@ Redirecting = Callable[[int | None], AbstractAsyncContextManager[Redirect]]
 
 @dataclass(frozen=True, slots=True)
 class Browsing:
-    """What sends a person to the pages on which they sign in to `server`."""
+    """What sends a person to the pages on which they sign in to `server`. `pausing` is held as long as that takes."""
 
     server: str
     ask: Ask
-    show: Show
+    open_page: OpenPage
+    pausing: Callable[[], AbstractContextManager[None]] = nullcontext
 
     @asynccontextmanager
     async def redirecting(self, port: int | None = None) -> AsyncIterator[Redirect]:
@@ -64,20 +62,23 @@ class Browsing:
             uri = f"http://127.0.0.1:{here}{PATH}"
 
             async def visit(url: str) -> str:
-                return await self._visit(url, uri, callback)
+                with self.pausing():
+                    return await self._visit(url, uri, callback)
 
             yield Redirect(uri, visit)
 
     async def _visit(self, url: str, uri: str, callback: _Callback) -> str:
-        if urlsplit(url).scheme not in ("http", "https"):
-            raise failed(self.server, "its page is none that a browser should open")
+        try:
+            address = read_address(url)
+        except UnsafeAddress as unsafe:
+            raise failed(self.server, f"the address of its page {unsafe}") from unsafe
         callback.state = parse_qs(urlsplit(url).query).get("state", [""])[0]
-        said = f"Sign in to {self.server} there? Say yes to open this page in your browser:"
-        if (await self.ask(OpenUrl(self.server, said, url))).verdict != "accept":
+        answer = await self.ask(OpenUrl(self.server, "To sign in there:", url, address.host, address.warnings))
+        if answer.verdict != "accept":
             raise declined(self.server, "you said no")
-        shown = await anyio.to_thread.run_sync(self.show, url, abandon_on_cancel=True)
+        opened = (answer.content or {}).get("open") is not False and await self.open_page(url)
         with anyio.move_on_after(LOGIN_SECONDS):
-            return uri + "?" + await (callback.query() if shown else self._either(url, callback))
+            return uri + "?" + await (callback.query() if opened else self._either(url, callback))
         raise declined(self.server, f"nobody came back from its page within {LOGIN_SECONDS / 60:.0f} minutes")
 
     async def _either(self, url: str, callback: _Callback) -> str:
@@ -171,17 +172,3 @@ def _page(status: str, sentence: str) -> bytes:
         "connection: close",
     )
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
-
-
-def show_page(url: str, environ: Mapping[str, str] = os.environ) -> bool:
-    """Open a page in the person's browser, without a shell; False where there is none that has a window."""
-    import webbrowser
-
-    windowed = sys.platform in ("darwin", "win32") or any(environ.get(name) for name in WINDOWED)
-    try:
-        return windowed and webbrowser.open(url)
-    except (webbrowser.Error, OSError):
-        return False
-
-
-WINDOWED = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")

@@ -103,6 +103,10 @@ def _registered_port(kept: Credentials | None) -> int | None:
     return urlsplit(uris[0]).port if isinstance(uris, list) and uris else None
 
 
+class _Nameless(Exception):
+    """The server names no authorization server, and nobody says that it is one itself, as in revision 2025-03-26."""
+
+
 @asynccontextmanager
 async def _errand(party: Party, revision: str | None) -> AsyncIterator[Errand]:
     async with httpx2.AsyncClient(timeout=ANSWER_SECONDS, headers={"user-agent": f"mcp-chat/{__version__}"}) as client:
@@ -133,9 +137,12 @@ class Errand:
                 await self._exchange(provider, refused)
         except ClientUnknown:
             raise
-        except OAuthRegistrationError as error:
-            why = "what the authorization server gave is no registration" if error.__cause__ else error
+        except _Nameless:
+            why = "it does not say where. If it gave you a token, put that into its headers"
             raise failed(self._name, why) from None
+        except OAuthRegistrationError as error:
+            said = "what the authorization server gave is no registration" if error.__cause__ else str(error)
+            raise failed(self._name, said) from None
         except OAuthFlowError as error:
             raise failed(self._name, error) from None
         except ValidationError:
@@ -150,6 +157,8 @@ class Errand:
                 if sent is self._occasion and refused is not None:
                     sent = await flow.asend(refused)
                 while sent is not self._occasion:
+                    if sent.method == "POST" and not (self.party.eager or provider.context.oauth_metadata):
+                        raise _Nameless
                     answer = await self._fetch(sent)
                     issuer = _issuer_in(answer)
                     sent = await flow.asend(answer)

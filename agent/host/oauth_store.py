@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -115,8 +116,13 @@ class KeyringVault:
 class Store:
     """Its methods may block. What cannot be read is as if it were not there."""
 
-    def __init__(self, vault: Vault, index: Path) -> None:
-        self._vault, self._index = vault, index
+    def __init__(self, data_folder: Path, keyring: Callable[[], Any]) -> None:
+        self._index, self._secrets, self._keyring = data_folder / "sign-ins.json", data_folder / "tokens.json", keyring
+
+    @cached_property
+    def _vault(self) -> Vault:
+        keyring = self._keyring()
+        return KeyringVault(keyring) if keyring else FileVault(self._secrets)
 
     def read(self, server: str) -> Credentials | None:
         """What is kept for a server and the authorization server that it was last signed in at."""
@@ -146,10 +152,8 @@ class Store:
 
 
 def open_store(data_folder: Path, keyring: Callable[[], Any] | None = None) -> Store:
-    """The store that this system has. `keyring` gives the module, or None if it cannot be used."""
-    found = (keyring or usable_keyring)()
-    vault: Vault = KeyringVault(found) if found else FileVault(data_folder / "tokens.json")
-    return Store(vault, data_folder / "sign-ins.json")
+    """The store that this system has. `keyring` gives the module of that name, or None if it cannot be used."""
+    return Store(data_folder, keyring or usable_keyring)
 
 
 def usable_keyring() -> Any:

@@ -35,8 +35,6 @@ class OAuthTable(BaseModel):
         if self.grant == "client_credentials":
             if self.client_id is None or (self.client_secret is None) == (self.private_key is None):
                 return 'grant = "client_credentials" needs client_id, and either client_secret or private_key.'
-            if self.issuer is None:
-                return 'grant = "client_credentials" needs issuer: the authorization server that gets the credentials.'
         elif self.private_key is not None:
             return 'private_key is for grant = "client_credentials".'
         elif self.client_secret is not None and self.client_id is None:

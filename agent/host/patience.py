@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import anyio
 
@@ -39,3 +41,36 @@ class Patience:
         if self._since is None:
             self._since = anyio.current_time()
             self.scope.deadline = self._since + min(self._idle, self._total)
+
+
+class Waits:
+    """Everything that one server is waited for."""
+
+    def __init__(self) -> None:
+        self._patiences: set[Patience] = set()
+        self._questions = 0
+
+    @contextmanager
+    def patient(self, patience: Patience) -> Iterator[None]:
+        """The block ends when the patience does."""
+        if self._questions:
+            patience.pause()
+        self._patiences.add(patience)
+        try:
+            with patience.scope:
+                yield
+        finally:
+            self._patiences.discard(patience)
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """The block is time in which the server waits for us: that of its own calls stands still."""
+        self._questions += 1
+        for patience in self._patiences:
+            patience.pause()
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            for patience in () if self._questions else self._patiences:
+                patience.resume()

@@ -28,3 +28,4 @@ class ServerView:
     stderr: str = ""
     noise: int = 0
     required: bool = False
+    sign_in: Literal["", "signed in", "not signed in"] = ""

@@ -61,6 +61,10 @@ class Trace:
         """The last messages, as lines for people."""
         return list(self._last)[-count:] if count else []
 
+    def hide(self, secrets: Iterable[str]) -> None:
+        """From now on these secrets, too, stand nowhere in it."""
+        self._secrets = sorted({*self._secrets, *_as_written(secrets)}, key=len, reverse=True)
+
     def close(self) -> None:
         file, self._file = self._file, None
         if file:

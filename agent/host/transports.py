@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent.host.config_models import ServerTable
 from agent.mcp.envelope import Transport
 from agent.mcp.transports.stdio import StdioTransport, stdio
+
+if TYPE_CHECKING:
+    import httpx2
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 PLAIN = "Its address begins with http://: everybody on the way can read, and change, what is said. Use https://."
@@ -19,6 +23,15 @@ def reach(table: ServerTable) -> Transport:
     from agent.mcp.transports.http_client import http
 
     return http(table.url, headers={name: value.get_secret_value() for name, value in table.headers.items()})
+
+
+def sign(transport: Transport, access: httpx2.Auth | None) -> None:
+    """From now on, every request of a transport that makes requests is signed by `access`."""
+    if access is not None:
+        from agent.mcp.transports.http_client import HttpTransport
+
+        if isinstance(transport, HttpTransport):
+            transport.auth = access
 
 
 def is_local(url: str) -> bool:

@@ -73,6 +73,8 @@ def schema_of(host: Host, name: str) -> dict[str, Any]:
 
 def _server(view: ServerView) -> str:
     facts = [clean_line(view.state), view.transport, clean_line(view.revision)]
+    if view.sign_in:
+        facts.append(view.sign_in)
     if view.latency is not None:
         facts.append(f"{view.latency * 1000:.0f} ms")
     if view.noise:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,8 +17,6 @@ from agent.host.oauth_party import Party
 from agent.host.oauth_store import open_store
 from agent.host.oauth_table import OAuthTable
 from agent.mcp.client import Client
-from agent.mcp.envelope import ConnectionLost
-from agent.mcp.session import McpError
 from agent.mcp.transports.http_client import http
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
@@ -63,10 +60,10 @@ async def _agree(question: OpenUrl | FillForm) -> Answer:
     return Answer("accept")
 
 
-def _visit(url: str) -> bool:
+async def _visit(url: str) -> bool:
     """A browser that goes where it is sent, and comes back to us."""
-    answer = httpx2.get(url, follow_redirects=True, timeout=10, trust_env=False)
-    return answer.status_code < 500
+    async with httpx2.AsyncClient(trust_env=False) as browser:
+        return (await browser.get(url, follow_redirects=True)).status_code < 500
 
 
 def _enterprise(url: str, context: Mapping[str, Any]) -> httpx2.Auth:
@@ -105,20 +102,3 @@ def _issuer_of(url: str) -> str:
     parsed = httpx2.URL(url)
     described = parsed.copy_with(path=f"/.well-known/oauth-protected-resource{parsed.path.rstrip('/')}")
     return str(httpx2.get(described).raise_for_status().json()["authorization_servers"][0])
-
-
-def main() -> None:
-    import json
-    import sys
-
-    scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
-    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    protocol = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION") or "auto"
-    try:
-        anyio.run(run_auth_scenario, scenario, sys.argv[1], context, protocol)
-    except (ConnectionLost, McpError) as error:
-        sys.exit(f"{type(error).__name__}: {error}")
-
-
-if __name__ == "__main__":
-    main()

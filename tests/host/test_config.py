@@ -173,8 +173,15 @@ def test_a_file_that_is_no_toml_or_cannot_be_read_is_named(place: Place) -> None
         ("command = 'x'\ntimeout = -1", "servers.bad.timeout (line 5): input should be greater than 0."),
         ("command = 'x'\ntools.dny = []", "servers.bad.tools.dny: there is no such key. Did you mean 'deny'?"),
         ("url = 'ftp://h/mcp'", "servers.bad.url: is no address of a server; write https://HOST/PATH."),
-        ("url = 'https://h/mcp'\nauth = 'oauth'", "servers.bad.auth: this version cannot sign in to servers yet; "
-         "leave auth out, and put a token that you have into headers."),
+        ("command = 'x'\nauth = 'oauth'", "servers.bad.auth: only a server with a url can be signed in to."),
+        ("url = 'https://h/mcp'\noauth.grant = 'client_credentials'", "servers.bad.oauth: grant = "
+         "\"client_credentials\" needs client_id, and either client_secret or private_key."),
+        ("url = 'https://h/mcp'\noauth.private_key = 'k.pem'", "servers.bad.oauth: private_key is for grant = "
+         "\"client_credentials\"."),
+        ("url = 'https://h/mcp'\noauth.client_secret = 'hush'", "servers.bad.oauth: client_secret needs its "
+         "client_id."),
+        ("url = 'https://h/mcp'\noauth.client_metadata_url = 'http://h/c'", "servers.bad.oauth: client_metadata_url "
+         "must begin with https:// and have a path."),
         ("url = 'https://h/mcp'\nprotocol = '2024'", "servers.bad.protocol (line 5): input should be 'auto', "
          "'2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25' or '2026-07-28'."),
         ("command = 'x'\nelicitation = 'no.json'", "servers.bad.elicitation: {folder}/no.json (answers to servers' "

@@ -45,5 +45,5 @@ def test_it_can_be_used_as_it_is(tmp_path: Path) -> None:
     environ = {"MCP_CHAT_DATA_DIR": str(tmp_path)}
     config = resolve(Options(config=EXAMPLE), environ, tmp_path)
     assert config.model == "openai/gpt-6.1-terra"
-    assert list(config.servers) == ["demo", "mine", "remote"]
+    assert list(config.servers) == ["demo", "mine", "remote", "shared", "robot"]
     assert config.disabled == ()

@@ -96,8 +96,7 @@ async def test_headers_go_with_every_request() -> None:
         (answering(200, b"<html><title>Login</title></html>", content_type="text/html"),
          "The server at {url}: expected JSON or SSE, got text/html (200): Login."),
         (answering(401, b"", www_authenticate="Bearer"),
-         "The server at {url} wants to know who you are (401). Put the token that it gave you into this server's "
-         "headers."),
+         "Signing in to far failed: it does not say where. If it gave you a token, put that into its headers."),
         (answering(403, b"no\x1b[2J entry"), "The server at {url} refuses access (403): no entry."),
         (answering(404, b"nothing"), "The server at {url} has no MCP endpoint there (404); check the URL."),
     ],

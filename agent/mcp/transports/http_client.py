@@ -67,8 +67,8 @@ class HttpTransport:
         limit: int,
         transport: httpx2.AsyncBaseTransport | None,
     ) -> None:
-        self.url = url
-        self._headers, self._auth, self._limit, self._transport = headers, auth, limit, transport
+        self.url, self.auth = url, auth
+        self._headers, self._limit, self._transport = headers, limit, transport
         self._channel: HttpChannel | None = None
 
     @property
@@ -90,7 +90,7 @@ class HttpTransport:
         from agent.mcp.transports.http_caller import http_caller
 
         inbox, arrived = anyio.create_memory_object_stream[Inbound | ConnectionLost](WAITING)
-        opening = http_caller(self.url, self._headers, self._auth, self._transport)
+        opening = http_caller(self.url, self._headers, self.auth, self._transport)
         with inbox, arrived:
             async with opening as caller, background() as tasks:
                 self._channel = channel = HttpChannel(

@@ -1,0 +1,61 @@
+"""Signing in to servers, as the rest of the host sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.host import config_values
+from agent.host.browser import OpenPage
+from agent.host.config_models import ServerTable
+from agent.host.oauth_browser import Ask, Browsing
+from agent.host.oauth_party import Party
+from agent.host.oauth_store import open_store
+
+if TYPE_CHECKING:
+    from agent.host.oauth_access import Access
+
+Hide = Callable[[set[str]], None]
+Pausing = Callable[[], AbstractContextManager[None]]
+
+
+class SignIns:
+    """All servers that somebody signs in to, or may have to. Nobody is asked where `ask` is None.
+
+    `hide` is told of every secret that comes up.
+    """
+
+    def __init__(self, data_folder: Path, hide: Hide, ask: Ask | None, open_page: OpenPage) -> None:
+        self._folder, self._hide, self._ask, self._open_page = data_folder, hide, ask, open_page
+        self._secrets: set[str] = set()
+
+    def access(self, name: str, table: ServerTable, pausing: Pausing) -> Access | None:
+        """What signs the requests to a server; None where nobody ever signs in. `pausing` is held while one does."""
+        if not signs_in(table):
+            return None
+        from agent.host.oauth_access import Access
+
+        ask = self._ask
+        redirecting = Browsing(name, ask, self._open_page, pausing).redirecting if ask else None
+        return Access(party_of(name, table), open_store(self._folder), self._folder, redirecting, self._learn)
+
+    def mask(self, text: str) -> str:
+        """`text` without any token in it."""
+        return config_values.mask(text, self._secrets)
+
+    def _learn(self, secrets: set[str]) -> None:
+        self._secrets |= secrets
+        self._hide(secrets)
+
+
+def signs_in(table: ServerTable) -> bool:
+    """Whether somebody may have to sign in: not on this machine, and not where the configuration holds a token."""
+    has_token = any(name.lower() == "authorization" for name in table.headers)
+    return table.url is not None and table.auth != "none" and (table.auth == "oauth" or not has_token)
+
+
+def party_of(name: str, table: ServerTable) -> Party:
+    assert table.url is not None
+    return Party(name, table.url, table.oauth, eager=table.auth == "oauth")
