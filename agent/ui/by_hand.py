@@ -29,6 +29,7 @@ from agent.ui.listings import (
     tools_text,
 )
 from agent.ui.plain import Plain
+from agent.ui.signals import listen
 
 if TYPE_CHECKING:
     from agent.ui.cli import Invocation
@@ -36,6 +37,29 @@ if TYPE_CHECKING:
 
 async def by_hand(config: Config, invocation: Invocation, environment: Environment) -> ExitCode:
     """Run one command. What it prints goes to stdout; events and troubles go to stderr."""
+    ended_by: list[ExitCode] = []
+    said, code = None, ExitCode.INTERRUPTED
+    work = anyio.CancelScope()
+
+    def end(signalled: ExitCode) -> None:
+        ended_by.append(signalled)
+        work.cancel()
+
+    async with anyio.create_task_group() as ears:
+        ears.start_soon(listen, end)
+        with work:
+            said, code = await _ask(config, invocation, environment)
+        ears.cancel_scope.cancel()
+    if ended_by:
+        environment.say("Interrupted.")
+        return ended_by[0]
+    if said is not None:
+        environment.stdout.write(f"{said}\n")
+        environment.stdout.flush()
+    return code
+
+
+async def _ask(config: Config, invocation: Invocation, environment: Environment) -> tuple[str | None, ExitCode]:
     ask = environment.can_ask
     outbox = Outbox(None if ask else headless_policy(config))
     shown = Plain(environment, verbose=invocation.options.verbose > 0)
@@ -49,10 +73,7 @@ async def by_hand(config: Config, invocation: Invocation, environment: Environme
             environment.say(clean(str(error)))
             code = ExitCode.USAGE if isinstance(error, ArgumentsError) else failure_code(error)
         outbox.close()
-    if said is not None:
-        environment.stdout.write(f"{said}\n")
-        environment.stdout.flush()
-    return code
+    return said, code
 
 
 async def _run(host: Host, invocation: Invocation, environment: Environment) -> tuple[str | None, ExitCode]:
@@ -77,6 +98,9 @@ async def _follow(outbox: Outbox, shown: Plain, environment: Environment) -> Non
         else:
             shown.show(item)
 
+
+_AROUND = ("resultType", "ttlMs", "cacheScope")
+_OWN_META = "io.modelcontextprotocol/"
 
 Outcome = tuple[str, ExitCode]
 
@@ -110,14 +134,13 @@ async def _prompts(host: Host, invocation: Invocation) -> Outcome:
 async def _call(host: Host, invocation: Invocation) -> Outcome:
     name, *words = invocation.arguments
     result = await host.call_tool(name, read_arguments(words, schema_of(host, name)))
-    whole = (result.raw if isinstance(result.raw, dict) else {}) | {"isError": result.is_error}
-    said = json_line(whole) if invocation.json else result_text(result)
+    said = json_line(_plain(result.raw) | {"isError": result.is_error}) if invocation.json else result_text(result)
     return said, ExitCode.FAILED if result.is_error else ExitCode.ANSWERED
 
 
 async def _read(host: Host, invocation: Invocation) -> Outcome:
     reading = await host.read(invocation.arguments[0])
-    return _listed(invocation, reading.raw, reading_text(reading))
+    return _listed(invocation, _plain(reading.raw), reading_text(reading))
 
 
 async def _prompt(host: Host, invocation: Invocation) -> Outcome:
@@ -138,6 +161,16 @@ def _only(invocation: Invocation) -> str | None:
 
 def _listed(invocation: Invocation, data: Any, text: str) -> Outcome:
     return json_line(data) if invocation.json else text, ExitCode.ANSWERED
+
+
+def _plain(result: Any) -> dict[str, Any]:
+    """The protocol's result object, without what newer revisions put around it."""
+    whole = dict(result) if isinstance(result, dict) else {}
+    meta = whole.pop("_meta", None)
+    kept = (
+        {key: value for key, value in meta.items() if not key.startswith(_OWN_META)} if isinstance(meta, dict) else {}
+    )
+    return {key: value for key, value in whole.items() if key not in _AROUND} | ({"_meta": kept} if kept else {})
 
 
 def _untyped(value: Any) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from typing import Literal, Protocol
 
@@ -23,12 +21,7 @@ from agent.ui.failures import failure_code, failure_kind
 from agent.ui.jsonl import JsonLines, json_line
 from agent.ui.plain import Plain
 from agent.ui.result import result_object
-
-_SIGNALS = {
-    signal.SIGINT: ExitCode.INTERRUPTED,
-    signal.SIGTERM: ExitCode.TERMINATED,
-    **({signal.SIGHUP: ExitCode.HANGUP} if hasattr(signal, "SIGHUP") else {}),
-}
+from agent.ui.signals import listen
 
 
 class Renderer(Protocol):
@@ -91,7 +84,7 @@ class _OneShot:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._follow, outbox)
             async with anyio.create_task_group() as ears:
-                ears.start_soon(self._listen)
+                ears.start_soon(listen, self._end)
                 with self._work:
                     await self._answer(prompt, outbox)
                 ears.cancel_scope.cancel()
@@ -111,14 +104,10 @@ class _OneShot:
         if limit.cancelled_caught:
             outbox.emit(TurnEnded(Stop.TIMEOUT, "The time for the whole run was up."))
 
-    async def _listen(self) -> None:
+    def _end(self, code: ExitCode) -> None:
         """A signal ends the run as Ctrl-C ends a turn: what there is so far is still reported."""
-        if threading.current_thread() is not threading.main_thread():
-            return
-        with anyio.open_signal_receiver(*_SIGNALS) as received:
-            async for one in received:
-                self._code = _SIGNALS[one]
-                self._work.cancel()
+        self._code = code
+        self._work.cancel()
 
     async def _follow(self, outbox: Outbox) -> None:
         async for item in outbox.items:

@@ -78,7 +78,7 @@ def test_resources_and_prompts_are_listed_and_read(tmp_path: Path) -> None:
 def test_the_servers_are_shown_with_what_is_wrong_with_them(tmp_path: Path) -> None:
     done = start(["-s", "demo=bundled:demo", "-s", "gone=/nonexistent/program", "servers"], tmp_path)
     assert done.code == 1
-    assert done.out.startswith("demo: ready, stdio, 2025-11-25, ")
+    assert done.out.startswith("demo: ready, stdio, 2026-07-28, ")
     assert "\ngone: failed, " in done.out
     views = json.loads(start(["-s", "demo=bundled:demo", "servers", "--json"], tmp_path).out)
     assert [(view["name"], view["state"], view["tools"] > 0) for view in views] == [("demo", "ready", True)]

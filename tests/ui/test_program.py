@@ -102,11 +102,31 @@ def test_interrupted_with_text_output_it_says_so_in_a_word(tmp_path: Path) -> No
         assert b"Traceback" not in said
 
 
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["INT", "TERM", "HUP"]
+)
+def test_a_signal_ends_a_call_by_hand_and_closes_the_servers(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    trace = tmp_path / "t.jsonl"
+    argv = ["-s", "demo=bundled:demo", "--trace", str(trace), "call", "long_task", "seconds=60", "steps=600"]
+    with program(argv, tmp_path) as process:
+        wait_for_child(process)
+        [child] = children(process)
+        while not trace.exists() or "notifications/progress" not in trace.read_text():
+            assert process.poll() is None
+        process.send_signal(number)
+        out, said = process.communicate(timeout=20)
+        assert (process.returncode, out, said) == (code, b"", b"Interrupted.\n")
+        assert not Path(f"/proc/{child}").exists()
+
+
 def wait_for_child(process: subprocess.Popen[bytes]) -> None:
     """Until the program has started a server, so that it listens to signals."""
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    while not children.read_text():
+    while not children(process):
         assert process.poll() is None
+
+
+def children(process: subprocess.Popen[bytes]) -> list[str]:
+    return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
 
 
 def test_a_reader_that_goes_away_ends_the_run_quietly(tmp_path: Path) -> None:
