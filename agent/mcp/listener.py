@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from agent.mcp import lifecycle
+from agent.mcp.deprecations import deprecated
 from agent.mcp.envelope import Garbled
 from agent.mcp.jsonrpc import Failure, Notification, Params, Request
 from agent.mcp.peer import Stray
@@ -45,12 +46,15 @@ class Listener:
         if refusal := lifecycle.objection(request.method, params, self.declared, self.revision):
             raise McpError(*refusal)
         assert self._answer, "without it nothing is declared, and everything was refused"
+        self._warn(request.method, params)
         return lifecycle.shaped(request.method, await self._answer(request.method, params), self.revision)
 
     def on_notification(self, notification: Notification) -> None:
         method, params = notification.method, notification.params or {}
         if self.intercept and self.intercept(method, params):
             return
+        if method == "notifications/message":
+            self._warn(method, params)
         if self._on_notification:
             self._on_notification(method, params)
 
@@ -59,6 +63,13 @@ class Listener:
         if kind not in self._reported and len(self._reported) < TROUBLES:
             self._reported.add(kind)
             self.notice(text)
+
+    def _warn(self, method: str, params: Params) -> None:
+        """Of what is deprecated, once each."""
+        warning = deprecated(method, params, self.revision)
+        if warning and warning not in self._reported:
+            self._reported.add(warning)
+            self.notice(warning)
 
     def notice(self, text: str) -> None:
         if self._on_notice:
