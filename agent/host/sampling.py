@@ -124,7 +124,7 @@ class Sampling:
         raise McpError(REJECTED, REJECTION)
 
     async def _ask(self, question: ApproveSampling, provider: Provider, answer: Answer) -> Finished:
-        request = edited_request(question.request, answer)
+        request = edited_request(question.request, answer.content or {})
         try:
             return await ask_model(provider, request, self._outbox, question.server)
         except ProviderError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +20,10 @@ def editable_text(request: Request) -> str | None:
     return _text(last.content) if isinstance(last, UserMessage) else None
 
 
-def edited_request(request: Request, answer: Answer) -> Request:
+def edited_request(request: Request, edits: Mapping[str, Any]) -> Request:
     """The request as the person wants it; they may lower the limit of the reply, but not raise it."""
-    content, changes = answer.content or {}, dict[str, Any]()
-    system, text, limit = content.get("system"), content.get("text"), content.get("max_tokens")
+    changes: dict[str, Any] = {}
+    system, text, limit = edits.get("system"), edits.get("text"), edits.get("max_tokens")
     if isinstance(system, str):
         changes["system"] = system
     if isinstance(text, str) and text != editable_text(request):

@@ -106,11 +106,16 @@ def _score(rating: Rating, wanted: Preferences) -> float:
 
 def _rating(label: str, config: Config) -> Rating | None:
     name, _, model = label.partition("/")
-    provider = config.providers.get(name)
-    if not isinstance(provider, ProviderConfig) or not provider.is_official:
-        return None
-    known = RATINGS.get(provider.kind, {})
+    known = _known(name, config)
     return next((known[part] for part in sorted(known, key=len, reverse=True) if model.startswith(part)), None)
+
+
+def _known(name: str, config: Config) -> Mapping[str, Rating]:
+    """The models rated here that the provider of this name has."""
+    provider = config.providers.get(name)
+    if not isinstance(provider, ProviderConfig) or provider.kind not in RATINGS or not provider.is_official:
+        return {}
+    return RATINGS[provider.kind]
 
 
 def _configured(config: Config) -> Iterator[str]:
@@ -123,9 +128,7 @@ def _configured(config: Config) -> Iterator[str]:
 
 def _siblings(config: Config, current: str) -> Iterator[str]:
     name = current.partition("/")[0]
-    provider = config.providers.get(name)
-    if isinstance(provider, ProviderConfig) and provider.is_official:
-        yield from (f"{name}/{model}" for model in RATINGS.get(provider.kind, {}))
+    yield from (f"{name}/{model}" for model in _known(name, config))
 
 
 def _wishes(preferences: Preferences) -> str:

@@ -12,8 +12,10 @@ from pydantic_core import from_json
 
 from agent.ui.forms import FORMAT_HINTS, Field, Kind, bound, bounds
 
-_PATTERN_LIMIT = 1_000
-"""Characters of an answer that a server's pattern may be tried on: a bad pattern takes exponential time."""
+_PATTERN_STEPS = 1_000_000
+"""About how much work a server's pattern may be: a bad one takes exponential time, and would stop everything."""
+_NESTED_LIMIT = 20
+"""Characters of an answer that a pattern with repeated groups may be tried on."""
 
 
 class InvalidEntry(ValueError):
@@ -56,10 +58,21 @@ def _text(field: Field, text: str) -> str:
 
 
 def _matches(pattern: str, text: str) -> bool:
+    """Whether it does, as far as that can be found out here: the server checks for itself anyway."""
+    if len(text) > _limit(pattern):
+        return True
     try:
-        return len(text) > _PATTERN_LIMIT or re.search(pattern, text) is not None
-    except re.error:
-        return True  # the server checks for itself; a pattern of another dialect must not lock the form
+        return re.search(pattern, text) is not None
+    except (re.error, OverflowError, RecursionError):
+        return True  # a pattern of another dialect must not lock the form
+
+
+def _limit(pattern: str) -> int:
+    """Characters that the pattern may be tried on, by how often it repeats something."""
+    repeats = len(re.findall(r"[*+?{]", pattern))
+    longest = int(_PATTERN_STEPS ** (1 / max(1, repeats)))
+    groups = len(re.findall(r"\)[*+?{]", pattern))
+    return min(longest, _NESTED_LIMIT // groups) if groups else longest
 
 
 def _integer(field: Field, text: str) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+LONGEST_PATTERN = 60  # characters of one that are shown
+
 Kind = Literal["text", "integer", "number", "boolean", "choice", "choices", "json"]
 
 
@@ -69,15 +71,31 @@ def hint(field: Field) -> str:
         case "choice":
             return "one of them"
         case "choices":
-            return "several, separated by commas"
+            return _joined("several, separated by commas", _counts(field, "Items"))
         case "integer" | "number":
-            return " ".join(
-                part for part in ("a whole number" if field.kind == "integer" else "a number", bounds(field)) if part
-            )
+            return _joined("a whole number" if field.kind == "integer" else "a number", bounds(field), between=" ")
         case "json":
             return "JSON"
         case _:
-            return FORMAT_HINTS.get(str(field.rules.get("format")), "")
+            counts, pattern = _counts(field, "Length"), field.rules.get("pattern")
+            return _joined(
+                FORMAT_HINTS.get(str(field.rules.get("format")), ""),
+                f"{counts} characters" if counts else "",
+                f"like {pattern[:LONGEST_PATTERN]}" if isinstance(pattern, str) else "",
+            )
+
+
+def _joined(*parts: str, between: str = ", ") -> str:
+    return between.join(filter(None, parts))
+
+
+def _counts(field: Field, of: str) -> str:
+    fewest, most = bound(field, f"min{of}"), bound(field, f"max{of}")
+    if fewest is not None and most is not None:
+        return f"{fewest:g} to {most:g}" if fewest < most else f"exactly {fewest:g}"
+    if fewest is not None:
+        return f"at least {fewest:g}" if fewest > 0 else ""
+    return "" if most is None else f"at most {most:g}"
 
 
 def _field(name: str, rules: dict[str, Any], required: bool) -> Field:

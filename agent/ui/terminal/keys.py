@@ -29,8 +29,8 @@ def key_bindings(screen: Screen) -> KeyBindings:
     keys.add("c-x", filter=asked, eager=True)(lambda event: screen.press("decline"))
     keys.add("s-tab", filter=asked)(lambda event: screen.press("back"))
 
-    @keys.add("c-j", filter=~asked)
-    @keys.add("escape", "enter", filter=~asked)
+    @keys.add("c-j", filter=~choosing)
+    @keys.add("escape", "enter", filter=~choosing)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 

@@ -24,7 +24,7 @@ from agent.chat.events import (
     TurnStarted,
 )
 from agent.chat.messages import Stop
-from agent.chat.questions import ApproveTool, Question
+from agent.chat.questions import ApproveTool, AwaitPage, Question
 from agent.chat.report import KINDS
 from agent.ui.lines import call_line, flat, result_lines
 
@@ -128,6 +128,8 @@ def _tool(event: ToolFinished) -> RenderableType:
 def _settled(event: QuestionSettled) -> RenderableType | None:
     if event.verdict == "accept" and isinstance(event.question, ApproveTool):
         return None  # the call itself tells
+    if event.by == "withdrawn" and isinstance(event.question, AwaitPage):
+        return None  # the server has said that the page is finished
     why = f": {event.why}" if event.why else ""
     verdict = "withdrawn" if event.by == "withdrawn" else _VERDICTS[event.verdict]
     return Styled(f"? {_asked(event.question)} was {verdict}{why}", "dim")

@@ -42,6 +42,7 @@ class Region:
     running: dict[str, Running] = field(default_factory=dict)
     queued: list[str] = field(default_factory=list)
     dialogue: Dialogue | None = None
+    waiting: list[Dialogue] = field(default_factory=list)
     hint: str = ""
     status: str = ""
 
@@ -53,13 +54,26 @@ class Region:
             lines += [(style, row) for row in last_rows(self.tail or self.thinking, width, TAIL_ROWS)]
         lines += [("class:tool", cut(row, width)) for row in map(_progress, self.running.values())]
         lines += [("class:queued", cut(f"  queued: {clean_line(line)}", width)) for line in self.queued]
-        if self.dialogue:
-            lines += _rows(width, [line for line in self.dialogue.lines() if line[0] not in _BELOW])
-        return lines[-max(1, rows) :]
+        if self.dialogue is None:
+            return lines[-max(1, rows) :]
+        asked = [line for line in self.dialogue.lines() if line[0] not in _BELOW]
+        title, rest = _rows(width, asked[:1]), _rows(width, asked[1:])
+        title += [("class:queued", cut(f"  next: {clean_line(one.lines()[0][1])}", width)) for one in self.waiting]
+        return _pinned(lines, title, rest, max(2, rows))
 
     def below(self, width: int) -> list[Fragment]:
         """What stands under the line a question is answered on: what is wrong with it, and which keys there are."""
         return _rows(width, [line for line in self.dialogue.lines() if line[0] in _BELOW]) if self.dialogue else []
+
+
+def _pinned(lines: list[Fragment], title: list[Fragment], rest: list[Fragment], rows: int) -> list[Fragment]:
+    """Who asks is never out of sight: what there is no room for goes from above the question first, then within it."""
+    room = max(1, rows - len(rest))
+    if room < len(title):
+        title = title[: max(1, min(len(title), rows // 2))]
+        rest = rest[-(rows - len(title)) :]
+    lines = lines[len(lines) - max(0, min(len(lines), rows - len(title) - len(rest))) :]
+    return [*lines, *title, *rest]
 
 
 def _rows(width: int, lines: list[Line]) -> list[Fragment]:

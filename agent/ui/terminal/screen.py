@@ -6,7 +6,8 @@ key, and typing ahead works.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +18,8 @@ from prompt_toolkit.completion import Completer
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.layout import (
-    BufferControl,
     ConditionalContainer,
     FormattedTextControl,
     HSplit,
@@ -34,6 +33,7 @@ from prompt_toolkit.styles import Style
 
 from agent.chat.questions import Answer
 from agent.ui.dialogues import Dialogue
+from agent.ui.terminal.input_lines import history_in, input_line, prefill
 from agent.ui.terminal.keys import key_bindings
 from agent.ui.terminal.region import Fragment, Region
 
@@ -46,11 +46,16 @@ STYLE = Style.from_dict(
         "hint": "ansiyellow",
         "prompt": "bold ansicyan",
         "question.title": "bold ansiyellow",
+        "question.host": "bold",
+        "question.warning": "ansired",
         "question.done": "ansigreen",
         "question.error": "bold ansired",
         "question.keys": "ansibrightblack",
     }
 )
+
+ENTRY_ROWS = 8
+"""Rows of a long text that is an answer; the rest of it is scrolled to."""
 
 
 @dataclass(slots=True)
@@ -80,7 +85,7 @@ class Screen:
         self._answered = anyio.Event()
         self._typing = False
         self.draft = Buffer(
-            multiline=True, completer=completer, complete_while_typing=True, history=_history(history), name="draft"
+            multiline=True, completer=completer, complete_while_typing=True, history=history_in(history), name="draft"
         )
         self.draft.on_text_changed += lambda _: self._forget_hint()
         self.entry = Buffer(multiline=False, name="entry")
@@ -128,7 +133,7 @@ class Screen:
 
     async def ask(self, dialogue: Dialogue) -> Answer:
         """Put a question in the input's place; one at a time. Cancelling takes it off the screen again."""
-        async with self._asking:
+        async with self._next_to_ask(dialogue):
             self.region.dialogue, self._answered = dialogue, anyio.Event()
             self._focus()
             try:
@@ -138,6 +143,22 @@ class Screen:
                 self._focus()
         assert dialogue.answer is not None
         return dialogue.answer
+
+    @asynccontextmanager
+    async def _next_to_ask(self, dialogue: Dialogue) -> AsyncIterator[None]:
+        """In the order in which they came; those that wait can be seen."""
+        waiting = self.region.waiting
+        waiting.append(dialogue)
+        self.refresh()
+        try:
+            await self._asking.acquire()
+        finally:
+            waiting.remove(dialogue)
+            self.refresh()
+        try:
+            yield
+        finally:
+            self._asking.release()
 
     async def type_out(self, text: str, pause: float) -> None:
         """Type `text` for the person to see, with `pause` seconds between letters; Enter counts when it is done."""
@@ -212,7 +233,7 @@ class Screen:
         """Give the keyboard to the question or back to the draft, which was kept as it was."""
         dialogue = self.region.dialogue
         if dialogue and dialogue.typing:
-            _prefill(self.entry, dialogue.prefill)
+            prefill(self.entry, dialogue.prefill)
             self.app.layout.focus(self.entry)
         else:
             self.app.layout.focus(self._region_window if dialogue else self.draft)
@@ -236,8 +257,8 @@ class Screen:
         asked = Condition(lambda: self.region.dialogue is not None)
         typing = Condition(lambda: self.region.dialogue is not None and self.region.dialogue.typing)
         above = ConditionalContainer(self._region_window, Condition(lambda: bool(self._above())))
-        draft = ConditionalContainer(_line(self.draft, "› "), ~asked)
-        entry = ConditionalContainer(_line(self.entry, "? "), typing)
+        draft = ConditionalContainer(input_line(self.draft, "› "), ~asked)
+        entry = ConditionalContainer(input_line(self.entry, "? ", most=ENTRY_ROWS), typing)
         below = ConditionalContainer(Window(FormattedTextControl(self._below), dont_extend_height=True), asked)
         status = Window(FormattedTextControl(self._status), height=1)
         menu = CompletionsMenu(max_height=8, scroll_offset=1)
@@ -258,30 +279,3 @@ class Screen:
 
 def _rows(rows: list[Fragment]) -> StyleAndTextTuples:
     return [(style, f"{text}\n" if number < len(rows) else text) for number, (style, text) in enumerate(rows, 1)]
-
-
-def _line(buffer: Buffer, mark: str) -> Window:
-    return Window(
-        BufferControl(buffer, include_default_input_processors=True),
-        get_line_prefix=lambda line, wrap: [("class:prompt", mark if line == wrap == 0 else "  ")],
-        wrap_lines=True,
-        dont_extend_height=True,
-    )
-
-
-def _prefill(buffer: Buffer, text: str) -> None:
-    """`text`, selected: typing replaces it, an arrow key goes on from it."""
-    buffer.set_document(Document(text, 0))
-    if text:
-        buffer.start_selection()
-        assert buffer.selection_state is not None
-        buffer.selection_state.enter_shift_mode()
-        buffer.cursor_position = len(text)
-
-
-def _history(path: Path | None) -> History:
-    if path is None:
-        return InMemoryHistory()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o600)
-    return FileHistory(path)

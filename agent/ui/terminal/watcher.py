@@ -44,11 +44,14 @@ class Watcher:
         self._blocks, self._cleaner, self._origin = Blocks(), Cleaner(), ""
 
     async def follow(self, outbox: Outbox) -> None:
-        async for item in outbox.items:
-            if isinstance(item, Pending):
-                await self._ask(item)
-            else:
-                self.show(item)
+        """What happens meanwhile is shown above a question; other questions wait behind it."""
+        async with anyio.create_task_group() as questions:
+            async for item in outbox.items:
+                if not isinstance(item, Pending):
+                    self.show(item)
+                elif item.open:
+                    self._end_text()
+                    questions.start_soon(self._ask, item)
 
     async def caught_up(self, turns: int) -> None:
         """Wait until the end of that many turns has been shown."""
@@ -102,9 +105,6 @@ class Watcher:
 
     async def _ask(self, pending: Pending) -> None:
         """Put a question, unless and until nobody wants the answer any more."""
-        if not pending.open:
-            return
-        self._end_text()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(withdraw, pending, tasks.cancel_scope)
             pending.reply(await self._screen.ask(dialogue(pending.question)))

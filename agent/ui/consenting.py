@@ -1,0 +1,110 @@
+"""Something that may be allowed once, for the session or for good, after it has been looked at and edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent.chat.questions import Answer
+from agent.ui.filling import Filling, Line
+
+FOLDED = 10
+"""Rows that are shown at first."""
+LONGEST_ROW = 1_000  # characters
+
+Edits = Mapping[str, Any]
+REMEMBER: dict[str, Literal["once", "session", "always"]] = {"y": "once", "s": "session", "a": "always"}
+
+
+@dataclass(slots=True, eq=False)
+class Consenting:
+    """Implements `agent.ui.dialogues.Dialogue`.
+
+    `body` are the rows to look at, with the edits in them; `edit` is the form that makes edits. `write`, where there
+    is one, is a form whose content is the answer itself; with `must_write` nothing else is offered.
+    """
+
+    title: str
+    keys: str
+    body: Callable[[Edits], list[str]]
+    edit: Callable[[Edits], Filling]
+    write: Callable[[], Filling] | None = None
+    must_write: bool = False
+    answer: Answer | None = None
+    _edits: dict[str, Any] = field(default_factory=dict)
+    _form: Filling | None = None
+    _is_writing: bool = False
+
+    def __post_init__(self) -> None:
+        if self.must_write:
+            self._begin_writing()
+
+    @property
+    def typing(self) -> bool:
+        return self._form is not None and self._form.typing
+
+    @property
+    def prefill(self) -> str:
+        return self._form.prefill if self._form else ""
+
+    @property
+    def details(self) -> str:
+        rows = self.body(self._edits)
+        is_long = len(rows) > FOLDED or any(len(row) > LONGEST_ROW for row in rows)
+        return "\n".join(rows) if is_long and not self.typing else ""
+
+    def lines(self) -> list[Line]:
+        if self._form:
+            return self._form.lines()
+        return [("title", self.title), *folded(self.body(self._edits)), ("keys", self.keys)]
+
+    def enter(self, text: str) -> None:
+        if self._form:
+            self._form.enter(text)
+
+    def press(self, key: str) -> None:
+        if self._form:
+            self._press_in(self._form, key)
+        elif key in REMEMBER:
+            self.answer = Answer("accept", self._edits or None, remember=REMEMBER[key])
+        elif key in ("n", "decline"):
+            self.answer = Answer("decline")
+        elif key == "cancel":
+            self.answer = Answer("cancel")
+        elif key == "e":
+            self._form = self.edit(self._edits)
+        elif key == "w":
+            self._begin_writing()
+
+    def _begin_writing(self) -> None:
+        if self.write:
+            self._form, self._is_writing = self.write(), True
+
+    def _press_in(self, form: Filling, key: str) -> None:
+        """Back from the first field leads out of the form; whatever else ends the form settles what was asked."""
+        if key == "back" and form.is_at_first and not self.must_write:
+            self._form, self._is_writing = None, False
+            return
+        form.press(key)
+        if form.answer is None:
+            return
+        content = form.answer.content or {}
+        if form.answer.verdict != "accept" or self._is_writing:
+            self.answer = form.answer
+        else:
+            self._edits, self._form = _emptied(form) | content, None
+
+
+def folded(rows: list[str], most: int = FOLDED) -> Iterator[Line]:
+    """The first of them, and how many more there are; a row that fills screens is cut."""
+    for row in rows[:most]:
+        yield "body", row if len(row) <= LONGEST_ROW else f"{row[:LONGEST_ROW]}… (v shows all)"
+    if len(rows) > most:
+        yield "body", f"… {len(rows) - most} more lines (v shows all)"
+
+
+def _emptied(form: Filling) -> dict[str, Any]:
+    """A text that was deleted is an empty text, not one left as it was."""
+    fields: dict[str, Any] = form.question.schema["properties"]
+    return {name: "" for name, rules in fields.items() if rules["type"] == "string"}

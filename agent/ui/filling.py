@@ -1,0 +1,138 @@
+"""A form as a dialogue: field by field, then looked over, then sent. Going back keeps what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent.chat.questions import Answer, FillForm
+from agent.ui.entries import InvalidEntry, parse
+from agent.ui.escapes import clean, clean_line
+from agent.ui.forms import Field, form_fields, hint, shown
+
+Style = Literal["title", "host", "body", "warning", "error", "keys", "done"]
+Line = tuple[Style, str]
+
+CHOICES_SHOWN = 15
+FILLED_SHOWN = 3
+REVIEWED = 15
+"""Fields that are looked over at a glance; `v` shows more."""
+
+_DECLINE = "Ctrl-X decline · Ctrl-C cancel"
+
+
+@dataclass(slots=True, eq=False)
+class Filling:
+    """Implements `agent.ui.dialogues.Dialogue`. `above` stands between the title and the fields."""
+
+    question: FillForm
+    answer: Answer | None = None
+    title: str = ""
+    above: tuple[Line, ...] = ()
+    _fields: tuple[Field, ...] = ()
+    _typed: dict[str, str] = field(default_factory=dict)
+    _values: dict[str, Any] = field(default_factory=dict)
+    _at: int = 0
+    _page: int = 0
+    _fault: str = ""
+
+    def __post_init__(self) -> None:
+        self._fields = form_fields(self.question.schema)
+        self.title = self.title or f"{clean_line(self.question.server)} asks: {clean(self.question.message)}"
+
+    @property
+    def typing(self) -> bool:
+        return self._at < len(self._fields)
+
+    @property
+    def is_at_first(self) -> bool:
+        return self._at == 0
+
+    @property
+    def prefill(self) -> str:
+        one = self._fields[self._at]
+        return self._typed.get(one.name, one.prefill)
+
+    @property
+    def details(self) -> str:
+        """All that was filled in, where the review shows only its beginning."""
+        filled = self._filled()
+        return "" if self.typing or len(filled) <= REVIEWED else "\n".join(text for _, text in filled)
+
+    def lines(self) -> list[Line]:
+        return [("title", self.title), *self.above, *(self._asked() if self.typing else self._review())]
+
+    def enter(self, text: str) -> None:
+        """Take the text for the current field, or say what is wrong with it."""
+        one = self._fields[self._at]
+        if text.strip() == "?" and len(one.choices) > CHOICES_SHOWN:
+            self._page = (self._page + 1) % -(-len(one.choices) // CHOICES_SHOWN)
+            return
+        self._typed[one.name] = text
+        try:
+            value = parse(one, text)
+        except InvalidEntry as fault:
+            self._fault = str(fault)
+            return
+        self._values.pop(one.name, None)
+        if value is not None:
+            self._values[one.name] = value
+        self._go(self._at + 1)
+
+    def press(self, key: str) -> None:
+        match key:
+            case "cancel":
+                self.answer = Answer("cancel")
+            case "decline":
+                self.answer = Answer("decline")
+            case "back":
+                self._go(max(0, self._at - 1))
+            case "enter" if not self.typing:
+                self.answer = Answer("accept", {one.name: self._values[one.name] for one in self._given()})
+            case _:
+                pass
+
+    def _go(self, at: int) -> None:
+        self._fault, self._page, self._at = "", 0, at
+
+    def _given(self) -> list[Field]:
+        return [one for one in self._fields[: self._at] if one.name in self._values]
+
+    def _filled(self) -> list[Line]:
+        return [
+            ("done", f"  {clean_line(one.title)}: {clean(shown(one, self._values[one.name]))}") for one in self._given()
+        ]
+
+    def _asked(self) -> Iterator[Line]:
+        filled, one = self._filled(), self._fields[self._at]
+        if len(filled) > FILLED_SHOWN:
+            yield "done", f"  … {len(filled) - FILLED_SHOWN} more above"
+        yield from filled[-FILLED_SHOWN:]
+        notes = [note for note in (hint(one), "" if one.required else "may stay empty") if note]
+        label = clean_line(one.title) + (f" ({clean_line(', '.join(notes))})" if notes else "")
+        yield "title", f"{self._at + 1}/{len(self._fields)} {label}"
+        for row in clean(one.description).splitlines():
+            yield "body", f"  {row}"
+        yield from self._choices(one)
+        if self._fault:
+            yield "error", clean(self._fault)
+        yield "keys", f"Enter next · Shift-Tab back · {_DECLINE}"
+
+    def _choices(self, one: Field) -> Iterator[Line]:
+        first = self._page * CHOICES_SHOWN
+        page = one.choices[first : first + CHOICES_SHOWN]
+        for number, choice in enumerate(page, first + 1):
+            yield "body", f"  {f'{number})' if one.numbered else '-'} {clean_line(choice.title)}"
+        if len(one.choices) > CHOICES_SHOWN:
+            yield "body", f"  … of {len(one.choices)}; ? shows the next"
+
+    def _review(self) -> Iterator[Line]:
+        filled = self._filled()
+        yield from filled[:REVIEWED]
+        if len(filled) > REVIEWED:
+            yield "done", f"  … {len(filled) - REVIEWED} more (v shows all)"
+        if not self._fields:
+            yield "keys", f"Enter accept · {_DECLINE}"
+        else:
+            yield "keys", f"Enter send · Shift-Tab back · {_DECLINE}"
