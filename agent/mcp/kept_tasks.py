@@ -166,6 +166,12 @@ class KeptTasks:
         return record
 
     async def _run(self, dialogue: TaskDialogue, run: Run) -> None:
+        try:
+            await self._work(dialogue, run)
+        except Exception:  # the store is somebody's own, and must not take the other tasks with it
+            logger.exception("keeping task %s", dialogue.record.id)
+
+    async def _work(self, dialogue: TaskDialogue, run: Run) -> None:
         outcome: Json = {"status": "cancelled"}
         try:
             with dialogue.scope, anyio.move_on_after(self._seconds):

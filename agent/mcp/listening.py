@@ -19,7 +19,7 @@ SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 class Listening:
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._subscribers: set[Subscriber] = set()
+        self._subscribers: dict[Subscriber, None] = {}  # in the order in which they came
 
     def note(self, change: Change) -> None:
         for subscriber in self._subscribers:
@@ -35,7 +35,7 @@ class Listening:
         wanted = await self._honoured(read_wanted(call.params), call)
         tag = {"_meta": {SUBSCRIPTION_KEY: call.request.id}}
         subscriber = Subscriber(wanted)
-        self._subscribers.add(subscriber)  # before the acknowledgement, so that nothing is missed
+        self._subscribers[subscriber] = None  # before the acknowledgement, so that nothing is missed
         try:
             await call.tell(ACKNOWLEDGED, {"notifications": wanted.shown(), **tag})
             while changes := await subscriber.changes():
@@ -43,7 +43,7 @@ class Listening:
                     if (news := await self._news(change, call)) is not None:
                         await call.tell(change[0], news | tag)
         finally:
-            self._subscribers.discard(subscriber)
+            del self._subscribers[subscriber]
         return tag
 
     async def _honoured(self, asked: Wanted, call: Call) -> Wanted:
