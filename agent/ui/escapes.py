@@ -1,7 +1,7 @@
 """What servers and models write, made harmless for a terminal: nothing in it can move, colour, hide or rewrite.
 
-A well-formed control sequence is dropped, since it would have been invisible. What is left of control and format
-characters is made visible, so that nothing a model reads is hidden from the person.
+`clean` is for what is read: a control sequence that carries no text, such as a colour, is dropped. `spell` is for what
+is decided on: nothing is dropped. Whatever else would be invisible is shown by its picture or its number.
 """
 
 from __future__ import annotations
@@ -9,26 +9,30 @@ from __future__ import annotations
 import re
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
+from itertools import groupby
 from typing import Any, TypeVar, cast
+from unicodedata import category
 
 Value = TypeVar("Value")
 
 _LONGEST = 4096
 """Characters of an unfinished sequence held back while streaming; a longer one is shown instead."""
 
+# What a control string (a window title, a link) holds is text that a model reads, so it stays and its frame is shown.
 _CSI = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-_STRING = r"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)"
-_SHORT = r"\x1b[ -/]+[0-~]|\x1b[0-Z\\^-~]"
-_SEQUENCE = re.compile(f"{_CSI}|{_STRING}|{_SHORT}")
-_UNFINISHED = re.compile(
-    r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\x9c\n]*\x1b?|[ -/]*)"
-    r"|\x9b[0-?]*[ -/]*|[\x9d\x90\x98\x9e\x9f][^\x07\x1b\x9c\n]*\x1b?|\r)\Z"
-)
+_SHORT = r"\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ`-~]"
+_SEQUENCE = re.compile(f"{_CSI}|{_SHORT}")
+_UNFINISHED = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[ -/]*)|\x9b[0-?]*[ -/]*|\r)\Z")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 # Not U+200C and U+200D: Persian, Indic scripts and emoji are written with them.
 _HIDDEN = re.compile(
     r"([\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff])\1*"
 )
+_TEXT = {"\n", "\t"}
+_BLANK = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + "".join(map(chr, [*range(0x180B, 0x1810), *range(0xFE00, 0xFE10)]))
+)
+"""Letters and marks, by their category, that draw nothing."""
 
 
 def clean(text: str) -> str:
@@ -39,10 +43,22 @@ def clean(text: str) -> str:
     return _HIDDEN.sub(_named, _CONTROL.sub(_pictured, text))
 
 
+def spell(text: str) -> str:
+    """`text` with every character that draws nothing spelled out: what a person agrees to is seen as it is."""
+    if text.isascii() and text.isprintable():
+        return text
+    runs = ("".join(run) for _, run in groupby(text))
+    return "".join(_spelled(run) for run in runs)
+
+
+def spell_line(text: str, limit: int = 200) -> str:
+    """`text` as one line of at most `limit` characters, with nothing invisible in it."""
+    return _line(spell(text[: limit * 4]), limit, len(text))
+
+
 def clean_line(text: str, limit: int = 200) -> str:
     """`text` as one line of at most `limit` characters."""
-    line = " ".join(clean(text[: limit * 4]).split())
-    return line if len(line) <= limit and len(text) <= limit * 4 else line[: limit - 1] + "…"
+    return _line(clean(text[: limit * 4]), limit, len(text))
 
 
 def cleaned(value: Value) -> Value:
@@ -70,6 +86,21 @@ class Cleaner:
         return clean(held)
 
 
+def _line(shown: str, limit: int, length: int) -> str:
+    line = " ".join(shown.split())
+    return line if len(line) <= limit and length <= limit * 4 else line[: limit - 1] + "…"
+
+
+def _spelled(run: str) -> str:
+    """One character, as often as it follows itself."""
+    one = run[0]
+    if one in _TEXT or (one not in _BLANK and category(one)[0] != "C" and category(one) not in ("Zl", "Zp")):
+        return run
+    if one < " " or one == "\x7f":
+        return _picture(one) * len(run)
+    return _name(one, len(run))
+
+
 def _cleaned(value: Any) -> Any:
     if isinstance(value, Enum):
         return value
@@ -85,13 +116,20 @@ def _cleaned(value: Any) -> Any:
 
 
 def _pictured(found: re.Match[str]) -> str:
+    return _picture(found[0])
+
+
+def _picture(one: str) -> str:
     """A control character as its picture: ESC as ␛; C1 and lone surrogates, which have none, by name."""
-    code = ord(found[0])
+    code = ord(one)
     if code < 0x20:
         return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
+    return "␡" if code == 0x7F else _name(one, 1)
 
 
 def _named(found: re.Match[str]) -> str:
-    times = len(found[0])
-    return f"⟨U+{ord(found[1]):04X}⟩" if times == 1 else f"⟨U+{ord(found[1]):04X} ×{times}⟩"
+    return _name(found[1], len(found[0]))
+
+
+def _name(one: str, times: int) -> str:
+    return f"⟨U+{ord(one):04X}⟩" if times == 1 else f"⟨U+{ord(one):04X} ×{times}⟩"
