@@ -16,6 +16,7 @@ from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, RequestI
 from agent.mcp.lifecycle import NEWEST_HANDSHAKE, Capabilities, at_least, declares
 from agent.mcp.sampling import Sample, SampleTools, ToolChoice, read_sample, sampling_params
 from agent.mcp.session import McpError
+from agent.mcp.visits import Visit, read_visit, visit_params
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
@@ -180,6 +181,25 @@ class Context:
             case {"action": "decline" | "cancel" as action}:
                 return Declined(action)
         raise ClientRefused(INVALID_PARAMS, "The client's answer to the form names no action.")
+
+    async def visit(self, message: str, url: str, *, key: str | None = None) -> Visit:
+        """Ask the person to open a page in their browser: to sign in, to pay, for whatever a form must not ask.
+
+        Put nothing into `url` that lets whoever has it in. Call `finished` when the page has told you so; a client
+        of revision 2026-07-28 waits for the call itself (section "Client Features, Elicitation, URL mode").
+
+        Raises:
+            ClientRefused: the client opens no pages.
+        """
+        if "url" not in self._declared("elicitation"):
+            self._refuse("pages to open", {"elicitation": {"url": {}}})
+        params = visit_params(message, url, self.revision)
+        return read_visit(await self._dialogue.ask("elicitation/create", params, key), params)
+
+    async def finished(self, visit: Visit) -> None:
+        """Tell the client that the person is done with the page, where its revision has a word for that."""
+        if visit.id is not None:
+            await self._dialogue.tell("notifications/elicitation/complete", {"elicitationId": visit.id})
 
     async def sample(
         self,
