@@ -17,7 +17,7 @@ from agent.chat.questions import (
     ShareRoots,
 )
 from agent.ui.consenting import FOLDED, LONGEST_ROW, folded
-from agent.ui.escapes import clean, clean_line
+from agent.ui.escapes import spell, spell_line
 from agent.ui.filling import Filling, Line, Style
 from agent.ui.sampling_dialogues import approving, arguments_text, reviewing
 
@@ -104,13 +104,13 @@ def dialogue(question: Question) -> Dialogue:
         case OpenUrl():
             return _opening(question)
         case AwaitPage(server, message, url, host):
-            title = f"{clean_line(server)} waits until you are done on {clean_line(host)}"
-            return Choosing(title, f"{clean(message)}\n{clean(url)}", _page_keys())
+            title = f"{spell_line(server)} waits until you are done on {spell_line(host)}"
+            return Choosing(title, f"{spell(message)}\n{spell(url)}", _page_keys())
         case ShareRoots(server, folders):
-            title = f"{clean_line(server)} asks which folders you work in. May it know these?"
-            return Choosing(title, "\n".join(map(clean, folders)), _granting("this time", "no"))
+            title = f"{spell_line(server)} asks which folders you work in. May it know these?"
+            return Choosing(title, "\n".join(map(spell, folders)), _granting("this time", "no"))
         case ApproveTool(call, server, tool):
-            title = f"Run {clean_line(server)}/{clean_line(tool)}?"
+            title = f"Run {spell_line(server)}/{spell_line(tool)}?"
             return Choosing(title, arguments_text(call), _approval("run it once", "for this session", "don't"))
 
 
@@ -121,15 +121,15 @@ def yes_or_no(yes: str, no: str) -> Keys:
 
 def _opening(question: OpenUrl) -> Choosing:
     """The host stands by itself, as it is what an address is judged by; the whole address stands below it."""
-    above: list[Line] = [("host", f"  {clean_line(question.host)}")]
-    above += [("warning", f"! {clean(warning)}") for warning in question.warnings]
+    above: list[Line] = [("host", f"  {spell_line(question.host)}")]
+    above += [("warning", f"! {spell(warning)}") for warning in question.warnings]
     keys = {
         "y": ("open it in the browser", Answer("accept")),
         "m": ("I open it myself", Answer("accept", {"open": False})),
         "n": ("no", Answer("decline")),
     }
-    title = f"{clean_line(question.server)} asks you to open a page on"
-    return Choosing(title, f"{clean(question.message)}\n{clean(question.url)}", keys, tuple(above))
+    title = f"{spell_line(question.server)} asks you to open a page on"
+    return Choosing(title, f"{spell(question.message)}\n{spell(question.url)}", keys, tuple(above))
 
 
 def _page_keys() -> Keys:

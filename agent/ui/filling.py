@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from agent.chat.questions import Answer, FillForm
 from agent.ui.entries import InvalidEntry, parse
-from agent.ui.escapes import clean, clean_line
+from agent.ui.escapes import spell, spell_line
 from agent.ui.forms import Field, form_fields, hint, shown
 
 Style = Literal["title", "host", "body", "warning", "error", "keys", "done"]
@@ -39,7 +39,7 @@ class Filling:
 
     def __post_init__(self) -> None:
         self._fields = form_fields(self.question.schema)
-        self.title = self.title or f"{clean_line(self.question.server)} asks: {clean(self.question.message)}"
+        self.title = self.title or f"{spell_line(self.question.server)} asks: {spell(self.question.message)}"
 
     @property
     def typing(self) -> bool:
@@ -101,7 +101,7 @@ class Filling:
 
     def _filled(self) -> list[Line]:
         return [
-            ("done", f"  {clean_line(one.title)}: {clean(shown(one, self._values[one.name]))}") for one in self._given()
+            ("done", f"  {spell_line(one.title)}: {spell(shown(one, self._values[one.name]))}") for one in self._given()
         ]
 
     def _asked(self) -> Iterator[Line]:
@@ -110,20 +110,20 @@ class Filling:
             yield "done", f"  … {len(filled) - FILLED_SHOWN} more above"
         yield from filled[-FILLED_SHOWN:]
         notes = [note for note in (hint(one), "" if one.required else "may stay empty") if note]
-        label = clean_line(one.title) + (f" ({clean_line(', '.join(notes))})" if notes else "")
+        label = spell_line(one.title) + (f" ({spell_line(', '.join(notes))})" if notes else "")
         yield "title", f"{self._at + 1}/{len(self._fields)} {label}"
-        for row in clean(one.description).splitlines():
+        for row in spell(one.description).splitlines():
             yield "body", f"  {row}"
         yield from self._choices(one)
         if self._fault:
-            yield "error", clean(self._fault)
+            yield "error", spell(self._fault)
         yield "keys", f"Enter next · Shift-Tab back · {_DECLINE}"
 
     def _choices(self, one: Field) -> Iterator[Line]:
         first = self._page * CHOICES_SHOWN
         page = one.choices[first : first + CHOICES_SHOWN]
         for number, choice in enumerate(page, first + 1):
-            yield "body", f"  {f'{number})' if one.numbered else '-'} {clean_line(choice.title)}"
+            yield "body", f"  {f'{number})' if one.numbered else '-'} {spell_line(choice.title)}"
         if len(one.choices) > CHOICES_SHOWN:
             yield "body", f"  … of {len(one.choices)}; ? shows the next"
 

@@ -9,7 +9,7 @@ from agent.chat.messages import Audio, Image, Message, Text, ToolCall, ToolMessa
 from agent.chat.questions import ApproveSampling, FillForm, ReviewSample
 from agent.host.sampling_edits import editable_text, edited_request
 from agent.ui.consenting import Consenting, Edits, folded
-from agent.ui.escapes import clean, clean_line
+from agent.ui.escapes import spell, spell_line
 from agent.ui.filling import Filling
 
 _REPLY: dict[str, Any] = {"type": "string", "title": "Reply"}
@@ -18,10 +18,10 @@ _LONGEST_NAME = 30  # of a server, among keys
 
 def approving(asked: ApproveSampling) -> Consenting:
     """May a server's request go to the model?"""
-    server, model = clean_line(asked.server), clean_line(asked.model)
+    server, model = spell_line(asked.server), spell_line(asked.model)
     return Consenting(
         f"{server} wants to ask {model} something. Allow it?",
-        f"y once · s for this session · a always for {clean_line(asked.server, _LONGEST_NAME)}"
+        f"y once · s for this session · a always for {spell_line(asked.server, _LONGEST_NAME)}"
         " · e edit · w write the reply yourself · n no · Ctrl-C cancel",
         lambda edits: [_size(asked), *_request_rows(asked, edits)],
         lambda edits: _request_form(asked, edits),
@@ -32,10 +32,10 @@ def approving(asked: ApproveSampling) -> Consenting:
 
 def reviewing(asked: ReviewSample) -> Consenting:
     """May the model's reply go to the server?"""
-    server, model = clean_line(asked.server), clean_line(asked.model)
+    server, model = spell_line(asked.server), spell_line(asked.model)
     return Consenting(
         f"{model} answered. Send this to {server}?",
-        f"y send · s all for this session · a always to {clean_line(asked.server, _LONGEST_NAME)}"
+        f"y send · s all for this session · a always to {spell_line(asked.server, _LONGEST_NAME)}"
         " · e edit · n don't · Ctrl-C cancel",
         lambda edits: _reply_rows(asked, edits),
         lambda edits: _edited_reply_form(asked, edits),
@@ -45,8 +45,8 @@ def reviewing(asked: ReviewSample) -> Consenting:
 def arguments_text(call: ToolCall) -> str:
     """A call's arguments as a person reads them; what is no JSON object as it came."""
     if call.arguments is None:
-        return clean(call.raw)
-    return clean(json.dumps(call.arguments, ensure_ascii=False, indent=2)) if call.arguments else ""
+        return spell(call.raw)
+    return spell(json.dumps(call.arguments, ensure_ascii=False, indent=2)) if call.arguments else ""
 
 
 def _size(asked: ApproveSampling) -> str:
@@ -55,17 +55,17 @@ def _size(asked: ApproveSampling) -> str:
         f"{count} message{'s' * (count != 1)}",
         f"about {asked.tokens:,} tokens, at most {asked.request.max_tokens or 0:,} back",
         f"cost at most {'–' if asked.cost is None else f'${asked.cost:.4f}'}",
-        *([f"model: {clean_line(asked.why)}"] if asked.why else []),
+        *([f"model: {spell_line(asked.why)}"] if asked.why else []),
     ]
     return " · ".join(parts)
 
 
 def _request_rows(asked: ApproveSampling, edits: Edits) -> list[str]:
     request = edited_request(asked.request, edits)
-    rows = [f"system: {clean(request.system)}"] if request.system else []
+    rows = [f"system: {spell(request.system)}"] if request.system else []
     if request.tools:
-        rows.append(f"its own tools: {', '.join(clean_line(tool.name) for tool in request.tools)}")
-    rows += [f"{_role(message)}: {clean(_said(message))}" for message in request.messages]
+        rows.append(f"its own tools: {', '.join(spell_line(tool.name) for tool in request.tools)}")
+    rows += [f"{_role(message)}: {spell(_said(message))}" for message in request.messages]
     return "\n".join(rows).splitlines()
 
 
@@ -77,24 +77,24 @@ def _request_form(asked: ApproveSampling, edits: Edits) -> Filling:
         fields["text"] = {"type": "string", "title": "Last message", "default": text}
     fields["max_tokens"] = limit | {"default": request.max_tokens or 1}
     form = FillForm(asked.server, "", {"properties": fields, "required": ["max_tokens"]})
-    return Filling(form, title=f"What {clean_line(asked.server)} asks {clean_line(asked.model)}")
+    return Filling(form, title=f"What {spell_line(asked.server)} asks {spell_line(asked.model)}")
 
 
 def _reply_form(asked: ApproveSampling) -> Filling:
     form = FillForm(asked.server, "", {"properties": {"reply": _REPLY}, "required": ["reply"]})
-    title = f"You answer {clean_line(asked.server)} in the model's place"
+    title = f"You answer {spell_line(asked.server)} in the model's place"
     return Filling(form, title=title, above=tuple(folded(_request_rows(asked, {}))))
 
 
 def _edited_reply_form(asked: ReviewSample, edits: Edits) -> Filling:
     fields = {"text": _REPLY | {"default": edits.get("text", asked.reply.text)}}
     form = FillForm(asked.server, "", {"properties": fields})
-    return Filling(form, title=f"What {clean_line(asked.server)} will be told")
+    return Filling(form, title=f"What {spell_line(asked.server)} will be told")
 
 
 def _reply_rows(asked: ReviewSample, edits: Edits) -> list[str]:
-    calls = [f"calls {clean_line(call.tool)} {arguments_text(call)}" for call in asked.reply.tool_calls]
-    return "\n".join(filter(None, [clean(edits.get("text", asked.reply.text)), *calls])).splitlines()
+    calls = [f"calls {spell_line(call.tool)} {arguments_text(call)}" for call in asked.reply.tool_calls]
+    return "\n".join(filter(None, [spell(edits.get("text", asked.reply.text)), *calls])).splitlines()
 
 
 def _role(message: Message) -> str:

@@ -12,7 +12,7 @@ from agent.chat.report import Report
 from agent.host.config import Config, ConfigError, agree, resolve
 from agent.host.options import Options
 from agent.ui.environment import Environment
-from agent.ui.escapes import clean
+from agent.ui.escapes import clean, spell
 from agent.ui.exit_codes import ExitCode
 from agent.ui.jsonl import json_line
 from agent.ui.piped import NoPromptError, read_prompt
@@ -114,13 +114,18 @@ def _configure(options: Options, environment: Environment, *, ask: bool) -> Conf
 
     asked = Choosing(
         f"{config.consent.path} wants to use this. Agree?",
-        "\n".join(map(clean, config.consent.lines)),
+        "\n".join(map(_entry, config.consent.lines)),
         yes_or_no("yes, and remember it", "no, go on without"),
     )
     if anyio.run(ask_beside, asked, environment).verdict != "accept":
         return config
     agree(config.consent)
     return resolve(options, environment.environ, environment.folder)
+
+
+def _entry(line: str) -> str:
+    """What a project's file wants, exactly. A line break in it begins no entry."""
+    return spell(line).replace("\n", "\n    ")
 
 
 def _report(message: str, kind: str, options: Options, environment: Environment) -> None:
