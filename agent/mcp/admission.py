@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.mcp.jsonrpc import (
     INVALID_PARAMS,
@@ -36,6 +36,9 @@ from agent.mcp.routing import (
     revision_of,
 )
 
+if TYPE_CHECKING:
+    from agent.mcp.transports.http_auth import Token
+
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_REVISION = -32022
@@ -57,11 +60,12 @@ STATUS: Mapping[int, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The request is answered at once; `allow` are the methods that would do."""
+    """The request is answered at once; `allow` are the methods that would do, `challenge` says who may ask."""
 
     status: int
     failure: Failure
     allow: str | None = None
+    challenge: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,15 @@ class Handshaken:
 
 
 class Headers(dict[str, str]):
-    """Names in lower case to values; `repeated` are the names that came more than once."""
+    """Names in lower case to values; `repeated` are the names that came more than once.
+
+    `token` is what the request was let in with, where somebody asks for that.
+    """
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         super().__init__()
         self.repeated: set[str] = set()
+        self.token: Token | None = None
         for name_bytes, value in raw:
             name = name_bytes.decode("latin-1").lower()
             if name in self:
@@ -92,6 +100,11 @@ class Headers(dict[str, str]):
                 self[name] = f"{self[name]}, {value.decode('latin-1')}"
             else:
                 self[name] = value.decode("latin-1").strip(" \t")
+
+    @property
+    def owner(self) -> str:
+        """Whose request it is; "" where nobody is asked."""
+        return f"{self.token.subject} {self.token.client}" if self.token else ""
 
 
 def refusal(status: int, code: int, sentence: str, id: RequestId | None = None, data: Any = None) -> Refusal:

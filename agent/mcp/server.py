@@ -21,6 +21,7 @@ from agent.mcp.subscribers import TASK_CHANGED, UPDATED, Change
 from agent.mcp.task_store import MemoryTaskStore, TaskStore
 
 if TYPE_CHECKING:
+    from agent.mcp.transports.http_auth import Authorization
     from agent.mcp.transports.http_server import HttpApp
 
 
@@ -128,16 +129,18 @@ class Server(Registry):
         sse: bool = False,
         allowed_hosts: Iterable[str] | None = None,
         allowed_origins: Iterable[str] = (),
+        auth: Authorization | None = None,
     ) -> HttpApp:
         """An ASGI app that serves clients of both eras at `path`; `sse` adds the endpoints of 2024-11-05.
 
+        `auth` lets in only those whose tokens are good for this server (section "Authorization").
         See `agent.mcp.transports.http_server.asgi_app` for what several workers need, and for further settings.
         """
         from agent.mcp.admission import LOOPBACK
         from agent.mcp.transports.http_server import asgi_app
 
         hosts = LOOPBACK if allowed_hosts is None else allowed_hosts
-        return asgi_app(self, path=path, sse=sse, allowed_hosts=hosts, allowed_origins=allowed_origins)
+        return asgi_app(self, path=path, sse=sse, allowed_hosts=hosts, allowed_origins=allowed_origins, auth=auth)
 
     def run(self, arguments: Sequence[str] | None = None) -> None:
         """Be a server process: stdio, until stdin ends. `arguments` are those of the command line if not given.

@@ -55,8 +55,9 @@ async def send_document(send: Send, status: int, body: bytes, more: HeaderLines 
 
 
 async def send_refusal(send: Send, refusal: Refusal) -> None:
-    allow = [(b"allow", refusal.allow.encode())] if refusal.allow else []
-    await send_document(send, refusal.status, encode(refusal.failure), allow)
+    more = [(b"allow", refusal.allow.encode())] if refusal.allow else []
+    more += [(b"www-authenticate", refusal.challenge.encode("latin-1", "replace"))] if refusal.challenge else []
+    await send_document(send, refusal.status, encode(refusal.failure), more)
 
 
 async def send_events(send: Send, reader: Reader, opening: bytes = b"", more: HeaderLines | None = None) -> None:

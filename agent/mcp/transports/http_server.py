@@ -18,11 +18,14 @@ from agent.mcp.admission import (
     read_post,
     refusal,
 )
-from agent.mcp.jsonrpc import INVALID_REQUEST, Request
+from agent.mcp.jsonrpc import INVALID_REQUEST, MalformedMessage, Message, Request, decode
+from agent.mcp.transports.http_auth import WELL_KNOWN, Authorization, Guard
 from agent.mcp.transports.http_responses import Receive, Scope, Send, read_body, send_document, send_refusal
 from agent.mcp.transports.http_sessions import Serves, Sessions
 from agent.mcp.transports.http_stateless import serve_stateless
 from agent.mcp.transports.sse_server import GET_PATH, POST_PATH, OldSessions
+
+Said = Stateless | Handshaken | Refusal
 
 BODY_LIMIT = 16 * 1024 * 1024  # bytes of one message
 
@@ -38,6 +41,7 @@ def asgi_app(
     max_sessions: int = 1_000,
     idle_seconds: float = 1_800,
     retry: int = 1_000,
+    auth: Authorization | None = None,
 ) -> HttpApp:
     """An ASGI app that serves `server` at `path`, to clients of every revision.
 
@@ -48,7 +52,7 @@ def asgi_app(
     `allowed_hosts` are the names the server answers to (without port, `*` for any), `allowed_origins` the web pages
     that may call it besides those on the same hosts, such as `https://app.example`. `max_body` is in bytes; `retry` is
     the time in milliseconds after which a client should take up a broken stream. `sse` adds the endpoints of the
-    transport of 2024-11-05, `/sse` and `/messages`.
+    transport of 2024-11-05, `/sse` and `/messages`. `auth` says who is let in at all.
 
     Mounted in another app, which does not run its lifespan, it needs `async with app.running():` round its life.
 
@@ -56,7 +60,9 @@ def asgi_app(
     """
     sessions = Sessions(server, max_sessions, idle_seconds, retry)
     old = OldSessions(server, max_sessions) if sse else None
-    return HttpApp(server, sessions, old, Door(path, frozenset(allowed_hosts), frozenset(allowed_origins), max_body))
+    guard = Guard(auth) if auth else None
+    door = Door(path, frozenset(allowed_hosts), frozenset(allowed_origins), max_body, guard)
+    return HttpApp(server, sessions, old, door)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,7 @@ class Door:
     hosts: frozenset[str]
     origins: frozenset[str]
     max_body: int
+    guard: Guard | None = None
 
 
 class HttpApp:
@@ -105,6 +112,12 @@ class HttpApp:
         path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
         if refused := check_caller(headers, self._door.hosts, self._door.origins):
             await send_refusal(send, refused)
+        elif path.startswith(WELL_KNOWN):
+            await self._describe(method, path, send)
+        elif not self._leads_in(path):
+            await send_document(send, 404, b"")
+        elif self._door.guard and (refused := await self._door.guard.admit(headers)):
+            await send_refusal(send, refused)
         elif path == self._door.path.rstrip("/"):
             await self._stream(method, headers, receive, send)
         elif self._old and (method, path) == ("GET", GET_PATH):
@@ -113,6 +126,15 @@ class HttpApp:
             await self._speak(self._old, scope, headers, receive, send)
         else:
             await send_document(send, 404, b"")
+
+    def _leads_in(self, path: str) -> bool:
+        return path == self._door.path.rstrip("/") or (self._old is not None and path in (GET_PATH, POST_PATH))
+
+    async def _describe(self, method: str, path: str, send: Send) -> None:
+        """What the server says of itself to those who do not know how to be let in."""
+        document = self._door.guard.description(path) if self._door.guard and method == "GET" else None
+        anyone = [(b"access-control-allow-origin", b"*")]
+        await send_document(send, 200 if document else 404, document or b"", anyone)
 
     async def _stream(self, method: str, headers: Headers, receive: Receive, send: Send) -> None:
         if refused := check_method(method, headers) or check_types(method, headers):
@@ -126,7 +148,8 @@ class HttpApp:
 
     async def _post(self, headers: Headers, receive: Receive, send: Send) -> None:
         body = await read_body(receive, self._door.max_body)
-        match self._too_long() if body is None else read_post(headers, body):
+        said = self._too_long() if body is None else read_post(headers, body)
+        match self._permitted(headers, said):
             case Refusal() as refused:
                 await send_refusal(send, refused)
             case Stateless(Request() as request):
@@ -138,11 +161,28 @@ class HttpApp:
 
     async def _speak(self, old: OldSessions, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         body = await read_body(receive, self._door.max_body)
-        if refused := self._too_long() if body is None else check_types("POST", headers | {"accept": "*/*"}):
+        refused = self._too_long() if body is None else check_types("POST", headers | {"accept": "*/*"})
+        if body is not None and self._door.guard:
+            refused = refused or self._door.guard.allow(headers, _messages(body))
+        if refused:
             await send_refusal(send, refused)
         elif body is not None:
             await old.post(scope, headers, body, send)
 
+    def _permitted(self, headers: Headers, said: Said) -> Said:
+        """What was said, if the token is enough for it."""
+        if self._door.guard is None or isinstance(said, Refusal):
+            return said
+        messages = said.messages if isinstance(said, Handshaken) else (said.message,)
+        return self._door.guard.allow(headers, messages) or said
+
     def _too_long(self) -> Refusal:
         sentence = f"The body is longer than {self._door.max_body} bytes, or took too long to arrive."
         return refusal(413, INVALID_REQUEST, sentence)
+
+
+def _messages(body: bytes) -> tuple[Message, ...]:
+    try:
+        return (decode(body),)
+    except MalformedMessage:
+        return ()

@@ -18,10 +18,13 @@ WAITING = 64  # envelopes the server may be behind
 
 
 class HttpSession(ObjectStream[Any]):
-    """`revision` is what the handshake agreed on, empty before; `busy` counts HTTP requests that are being answered."""
+    """`revision` is what the handshake agreed on, empty before; `busy` counts HTTP requests that are being answered.
 
-    def __init__(self, id: str) -> None:
-        self.id, self.revision = id, ""
+    `owner` is whose it is, where somebody asks for that: nobody else's requests are part of it.
+    """
+
+    def __init__(self, id: str, owner: str = "") -> None:
+        self.id, self.owner, self.revision = id, owner, ""
         self.busy, self.used_at = 0, anyio.current_time()
         self.is_closed = False
         self._posted, self._heard = anyio.create_memory_object_stream[Envelope](WAITING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from typing import Any, Protocol, runtime_checkable
 
@@ -93,7 +93,7 @@ class Sessions:
             session.close()
 
     async def post(self, said: Handshaken, headers: Headers, receive: Receive, send: Send) -> None:
-        session = self._begin() if not said.batch and _begins(said.messages[0]) else self._find(headers)
+        session = self._begin(headers.owner) if not said.batch and _begins(said.messages[0]) else self._find(headers)
         if isinstance(session, Refusal):
             await send_refusal(send, session)
         elif objection := _objection(session, said):
@@ -105,7 +105,7 @@ class Sessions:
             if not session.revision:
                 session.close()  # the handshake failed
 
-    async def get(self, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
+    async def get(self, headers: Headers, receive: Receive, send: Send) -> None:
         """What belongs to no request, or the rest of a stream (section "Resumability and Redelivery")."""
         session, after = self._find(headers), headers.get(RESUME_HEADER)
         if isinstance(session, Refusal):
@@ -118,7 +118,7 @@ class Sessions:
             else:
                 await send_refusal(send, refusal(400, INVALID_REQUEST, f"There is no event {after!r} to resume from."))
 
-    async def delete(self, headers: Mapping[str, str], send: Send) -> None:
+    async def delete(self, headers: Headers, send: Send) -> None:
         session = self._find(headers)
         if isinstance(session, Refusal):
             await send_refusal(send, session)
@@ -151,12 +151,12 @@ class Sessions:
         knows = at_least(session.revision, "2025-11-25")
         return encode_event(b"", id=stream.id_of(0), retry=self._retry) if knows else b""
 
-    def _begin(self) -> HttpSession | Refusal:
+    def _begin(self, owner: str) -> HttpSession | Refusal:
         if self._tasks is None:
             return refusal(500, INTERNAL_ERROR, "The server has not been started: its ASGI lifespan was not run.")
         if len(self._sessions) >= self._limit and not self._make_room():
             return refusal(503, INTERNAL_ERROR, "There are too many sessions; try again later.")
-        session = HttpSession(secrets.token_urlsafe(24))
+        session = HttpSession(secrets.token_urlsafe(24), owner)
         self._sessions[session.id] = session
         self._tasks.start_soon(self._serve, session)
         return session
@@ -177,12 +177,12 @@ class Sessions:
         finally:
             self._sessions.pop(session.id, None)
 
-    def _find(self, headers: Mapping[str, str]) -> HttpSession | Refusal:
+    def _find(self, headers: Headers) -> HttpSession | Refusal:
         id = headers.get(SESSION_HEADER)
         if id is None:
             return refusal(400, INVALID_REQUEST, "The Mcp-Session-Id header is missing; begin with initialize.")
         session = self._sessions.get(id)
-        if session is None or session.is_closed:
+        if session is None or session.is_closed or session.owner != headers.owner:
             return refusal(404, INVALID_REQUEST, "There is no such session; begin one with initialize.")
         return session
 

@@ -1,0 +1,136 @@
+"""Who may use a server over HTTP: tokens are checked, and who has none is told where to get one, with no I/O.
+
+The server is a resource server alone: it publishes who issues tokens for it, takes those that were issued for it, and
+passes none on (section "Authorization").
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+from pydantic_core import to_json
+
+from agent.mcp.admission import Headers, Refusal
+from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, Failure, Message, Request
+from agent.mcp.routing import NAMED
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+VERIFY_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a token says, once it was found genuine.
+
+    `subject` is on whose behalf it was issued, `audience` the servers that it is for, by their URLs; `expires_at` is
+    in seconds since the epoch.
+    """
+
+    subject: str
+    audience: frozenset[str]
+    scopes: frozenset[str] = frozenset()
+    expires_at: float | None = None
+    client: str = ""
+    claims: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+Verify = Callable[[str], Awaitable[Token | None]]
+"""What a token says; None for one that the authorization server has not issued, or has taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """How a server is protected. `resource` is its own URL, as clients know it.
+
+    `scopes` are needed for everything, `operations` adds those for a method ("tools/call") or for one thing of it
+    ("tools/call delete_note"). `implied` says which other scopes a scope includes.
+    """
+
+    resource: str
+    authorization_servers: tuple[str, ...]
+    verify: Verify
+    scopes: tuple[str, ...] = ()
+    operations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    implied: Mapping[str, Collection[str]] = field(default_factory=dict)
+    name: str = ""
+
+
+class Guard:
+    """Stands at the door of an app that is protected."""
+
+    def __init__(self, authorization: Authorization) -> None:
+        self._is = authorization
+        parts = urlsplit(authorization.resource)
+        self._path = WELL_KNOWN + parts.path.rstrip("/")
+        self._described_at = f"{parts.scheme}://{parts.netloc}{self._path}"
+
+    def description(self, path: str) -> bytes | None:
+        """The protected resource metadata (RFC 9728), if that is what stands at `path`."""
+        if path not in (self._path, WELL_KNOWN):
+            return None
+        known = dict.fromkeys([*self._is.scopes, *(scope for more in self._is.operations.values() for scope in more)])
+        document: dict[str, Any] = {
+            "resource": self._is.resource,
+            "authorization_servers": self._is.authorization_servers,
+            "bearer_methods_supported": ["header"],
+        }
+        document |= {"scopes_supported": list(known)} if known else {}
+        return to_json(document | ({"resource_name": self._is.name} if self._is.name else {}))
+
+    async def admit(self, headers: Headers) -> Refusal | None:
+        """Find out whose request it is, as `headers.token` says from then on; else why it is not answered."""
+        kind, _, credentials = headers.get("authorization", "").partition(" ")
+        if "authorization" in headers.repeated:
+            return self._refusal(400, "There is more than one Authorization header.", "invalid_request")
+        if kind.lower() != "bearer" or not credentials.strip():
+            return self._refusal(401, "This server wants to know who asks.", "", self._is.scopes)
+        token = None
+        with anyio.move_on_after(VERIFY_SECONDS) as limit:
+            token = await self._is.verify(credentials.strip())
+        if limit.cancelled_caught:
+            return Refusal(503, Failure(None, INTERNAL_ERROR, "The token could not be checked; try again later."))
+        if objection := _objection(token, self._is.resource):
+            return self._refusal(401, f"The token {objection}.", "invalid_token", self._is.scopes)
+        headers.token = token
+        return self._demand(token, self._is.scopes)
+
+    def allow(self, headers: Headers, messages: Iterable[Message]) -> Refusal | None:
+        """Whether the token is enough for what is asked; all that it lacks is said at once."""
+        needed = dict.fromkeys(self._is.scopes)
+        for message in messages:
+            if isinstance(message, Request):
+                name = (message.params or {}).get(NAMED.get(message.method, ""), "")
+                needed |= dict.fromkeys(self._is.operations.get(message.method, ()))
+                needed |= dict.fromkeys(self._is.operations.get(f"{message.method} {name}", ()))
+        return self._demand(headers.token, needed)
+
+    def _demand(self, token: Token | None, needed: Collection[str]) -> Refusal | None:
+        granted = set(token.scopes) if token else set[str]()
+        for scope in tuple(granted):
+            granted |= set(self._is.implied.get(scope, ()))
+        if granted.issuperset(needed):
+            return None
+        said = "The token is not enough for this: it lacks a scope."
+        return self._refusal(403, said, "insufficient_scope", needed)
+
+    def _refusal(self, status: int, sentence: str, error: str, scopes: Collection[str] = ()) -> Refusal:
+        said = {"error": error, "error_description": sentence if error else "", "scope": " ".join(scopes)}
+        said["resource_metadata"] = self._described_at
+        challenge = "Bearer " + ", ".join(f'{name}="{value}"' for name, value in said.items() if value)
+        return Refusal(status, Failure(None, INVALID_REQUEST, sentence), challenge=challenge)
+
+
+def _objection(token: Token | None, resource: str) -> str | None:
+    """Why a token does not count here. One for somebody else might have been stolen there, or passed on by them."""
+    if token is None:
+        return "is not valid"
+    if token.expires_at is not None and token.expires_at <= time.time():
+        return "has run out"
+    if resource.rstrip("/") not in {audience.rstrip("/") for audience in token.audience}:
+        return "is not for this server"
+    return None
