@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from agent.host.approvals import Definition, define
 from agent.host.config_errors import nearest
 from agent.host.errors import HostError
 from agent.host.tool_names import shown_name
@@ -104,21 +105,32 @@ class Catalogue:
         return _one("prompt", self.prompts(server), name, server, lambda prompt: prompt.item.name)
 
     def server_of(self, uri: str, server: str | None = None) -> str:
-        """Whose resource it is: the only server that lists it, or else the only one that has resources at all.
+        """Whose resource it is: the only server it can be of, or else the only one that has resources at all.
 
         Raises:
             HostError: that is not certain.
         """
         if server is not None:
             return server
-        listing = {offered.server for offered in self.resources() if str(offered.item.uri) == uri}
         having = {offered.server for offered in self.resources()} | {offered.server for offered in self.templates()}
-        candidates = sorted(listing or having)
+        candidates = self.owners_of(uri) or sorted(having)
         if len(candidates) == 1:
             return candidates[0]
         if not candidates:
             raise HostError(f"{uri} cannot be read: no connected server has resources.")
         raise HostError(f"Several servers may have {uri}: say which of {', '.join(candidates)}.")
+
+    def owners_of(self, uri: str) -> list[str]:
+        """The servers that list this resource, or else those that have a template for it."""
+        listing = [offered.server for offered in self.resources() if str(offered.item.uri) == uri]
+        fitting = [offered.server for offered in self.templates() if _fits(offered.item.uri_template, uri)]
+        return sorted(set(listing or fitting))
+
+    def definition(self, server: str, tool: str) -> Definition | None:
+        """What an approval of a server's tool is given for; None if there is no such tool."""
+        connection = self._servers.connections.get(server)
+        offered = connection.offers.tools if connection else ()
+        return next((define(one) for one in offered if one.name == tool), None)
 
     def _offers(self, server: str | None) -> Iterable[tuple[str, Any]]:
         if server is not None:
@@ -140,6 +152,15 @@ def _view(server: str, tool: types.Tool) -> ToolView:
         tool.output_schema,
         annotations,
     )
+
+
+def _fits(template: str, uri: str) -> bool:
+    from agent.mcp.uri_templates import TemplateError, parse_template
+
+    try:
+        return parse_template(template).match(uri) is not None
+    except TemplateError:
+        return False
 
 
 def _one(noun: str, found: Sequence[Found], name: str, server: str | None, name_of: Callable[[Found], str]) -> Found:

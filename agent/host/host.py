@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.chat.loop import Agent
-from agent.chat.messages import AssistantMessage, Stop, Usage, UserMessage, user
+from agent.chat.messages import AssistantMessage, Content, Stop, Usage, UserMessage, user
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.provider import Provider
 from agent.chat.report import CallRecord, Report
+from agent.host.approvals import Approvals
 from agent.host.browser import OpenPage, open_page
 from agent.host.catalogue import Catalogue, Offered, ToolView
 from agent.host.client_features import Chat, ClientFeatures
@@ -19,11 +20,13 @@ from agent.host.config import Config
 from agent.host.connection import Connection, OpenTransport, Surroundings
 from agent.host.errors import HostError, ServerUnavailable, describe_error
 from agent.host.oauth import SignIns
+from agent.host.omissions import tell_omissions
 from agent.host.patience import Patience
 from agent.host.policies import headless_policy
 from agent.host.provider_choice import Providers
 from agent.host.server_view import ServerView
 from agent.host.servers import Servers, open_servers
+from agent.host.suggestions import Suggestions
 from agent.host.trace import Trace
 from agent.host.transports import reach
 from agent.host.verdicts import Verdicts
@@ -32,6 +35,7 @@ from agent.mcp.session import McpError
 if TYPE_CHECKING:
     import mcp_types as types
 
+    from agent.host.toolbox import HostToolbox
     from agent.mcp.client import Client, Progress
     from agent.mcp.wire import ReadResult, ToolResult
 
@@ -59,13 +63,22 @@ class Host:
     """
 
     def __init__(
-        self, agent: Agent, surroundings: Surroundings, servers: Servers, providers: Providers, *, owns_outbox: bool
+        self,
+        agent: Agent,
+        surroundings: Surroundings,
+        servers: Servers,
+        toolbox: HostToolbox,
+        providers: Providers,
+        *,
+        owns_outbox: bool,
     ) -> None:
         self.config, self.outbox, self.trace = surroundings.config, surroundings.outbox, surroundings.trace
         self.grants, self.roots = surroundings.features.grants, surroundings.features.roots
-        self.agent = agent
+        self.agent, self.approvals = agent, toolbox.approvals
+        self.suggestions = Suggestions(servers)
+        self._cutter = toolbox.cutter
         self._servers, self._providers, self._owns_outbox = servers, providers, owns_outbox
-        self._catalogue = Catalogue(servers)
+        self.catalogue = Catalogue(servers)
         self._calls_by_hand = 0
 
     @property
@@ -142,16 +155,16 @@ class Host:
                     await connection.request("the new roots", lambda client: client.roots_changed())
 
     def tools(self, server: str | None = None) -> list[ToolView]:
-        return self._catalogue.tools(server)
+        return self.catalogue.tools(server)
 
     def resources(self, server: str | None = None) -> list[Offered[types.Resource]]:
-        return self._catalogue.resources(server)
+        return self.catalogue.resources(server)
 
     def templates(self, server: str | None = None) -> list[Offered[types.ResourceTemplate]]:
-        return self._catalogue.templates(server)
+        return self.catalogue.templates(server)
 
     def prompts(self, server: str | None = None) -> list[Offered[types.Prompt]]:
-        return self._catalogue.prompts(server)
+        return self.catalogue.prompts(server)
 
     async def call_tool(
         self,
@@ -161,7 +174,7 @@ class Host:
         progress: Progress | None = None,
     ) -> ToolResult:
         """Call a tool by hand. That the tool failed is a result (`is_error`). `progress`: (done, total, note)."""
-        tool = self._catalogue.find_tool(name, server)
+        tool = self.catalogue.find_tool(name, server)
         connection = self._servers[tool.server]
         patience = Patience(connection.table.timeout)
 
@@ -176,8 +189,27 @@ class Host:
 
     async def read(self, uri: str, server: str | None = None) -> ReadResult:
         """The contents of a resource; `server` is needed where several may have it."""
-        connection = self._servers[self._catalogue.server_of(uri, server)]
+        connection = self._servers[self.catalogue.server_of(uri, server)]
         return await self._by_hand(connection, f"the reading of {uri}", lambda c: c.read_resource(uri))
+
+    async def attach(self, uri: str, server: str | None = None) -> tuple[Content, ...]:
+        """A resource as it is put into a message, marked with its URI, and cut like a tool's result."""
+        from agent.host.content import resource_of
+
+        reading = await self.read(uri, server)
+        return self._cutter.cut([resource_of(part) for part in reading.contents])
+
+    async def subscribe(self, uri: str, server: str | None = None) -> str:
+        """Hear of a resource's changes as notices from now on. Returns the server's name."""
+        connection = self._servers[self.catalogue.server_of(uri, server)]
+        await self._told(connection, connection.subscribe(uri))
+        return connection.name
+
+    async def unsubscribe(self, uri: str, server: str | None = None) -> str:
+        """Returns the server's name."""
+        connection = self._servers[self.catalogue.server_of(uri, server)]
+        await self._told(connection, connection.unsubscribe(uri))
+        return connection.name
 
     async def prompt(
         self, name: str, arguments: Mapping[str, str] | None = None, server: str | None = None
@@ -185,7 +217,7 @@ class Host:
         """A prompt filled in, as the messages of a conversation."""
         from agent.host.content import messages_of
 
-        found = self._catalogue.find_prompt(name, server)
+        found = self.catalogue.find_prompt(name, server)
         connection = self._servers[found.server]
         result = await self._by_hand(
             connection, f"the prompt {found.item.name}", lambda c: c.get_prompt(found.item.name, arguments)
@@ -200,8 +232,11 @@ class Host:
         patience: Patience | None = None,
     ) -> T:
         self._calls_by_hand += 1
+        return await self._told(connection, connection.request(what, send, patience))
+
+    async def _told(self, connection: Connection, answer: Awaitable[T]) -> T:
         try:
-            return await connection.request(what, send, patience)
+            return await answer
         except McpError as error:
             raise HostError(f"{connection.name}: {describe_error(error)}") from error
 
@@ -228,6 +263,7 @@ async def open_host(
     chat = config.settings.chat
     providers = Providers(config)
     provider = providers.get(config.model)
+    tell_omissions(config, shown)
     seen = Chat(
         model=lambda: host.model,
         provider_for=providers.get,
@@ -244,11 +280,12 @@ async def open_host(
             await servers.spawned()  # before an import makes everything slow
             from agent.host.toolbox import HostToolbox
 
-            toolbox = HostToolbox(servers, shown, chat.system, chat.max_tool_output)
+            approvals = Approvals(config.data_folder / "approvals.json", config.servers)
+            toolbox = HostToolbox(servers, shown, approvals, chat.system, chat.max_tool_output)
             agent = Agent(
                 provider, toolbox, shown, config.tool_policy, max_turns=chat.max_turns, max_tokens=chat.max_tokens
             )
-            host = Host(agent, surroundings, servers, providers, owns_outbox=outbox is None)
+            host = Host(agent, surroundings, servers, toolbox, providers, owns_outbox=outbox is None)
             providers.warm_up(provider.name)
             try:
                 yield host

@@ -9,6 +9,7 @@ from agent.chat.messages import Content, Text
 from agent.chat.outbox import Outbox
 from agent.chat.provider import ToolSpec
 from agent.chat.toolbox import OnProgress, ToolOutput
+from agent.host.approvals import Approvals, define
 from agent.host.connection import Connection
 from agent.host.content import EMPTY, FOR_USER_ONLY, Cutter, content_of, for_model, for_user_only, text_of, to_json
 from agent.host.errors import describe_error
@@ -26,15 +27,20 @@ if TYPE_CHECKING:
 class McpTool:
     """Implements `agent.chat.toolbox.Tool`."""
 
-    def __init__(self, connection: Connection, tool: types.Tool, outbox: Outbox, cutter: Cutter) -> None:
+    def __init__(
+        self, connection: Connection, tool: types.Tool, outbox: Outbox, approvals: Approvals, cutter: Cutter
+    ) -> None:
         self._connection, self._tool, self._outbox, self._cutter = connection, tool, outbox, cutter
-        description = tool.description or tool.title or ""
+        self._approvals, self._definition = approvals, define(tool)
+        description = self._definition.description
         self.spec = ToolSpec(shown_name(connection.name, tool.name), description, tool.input_schema)
         self.server, self.name = connection.name, tool.name
 
     @property
     def harmless(self) -> bool:
-        """Annotations are the server's own word, so they count only where the user trusts it."""
+        """Allowed for good as it stands, or only reading: the server's own word, which counts if the user trusts it."""
+        if self._approvals.holds(self.server, self._definition):
+            return True
         annotations = self._tool.annotations
         return self._connection.table.trust and annotations is not None and annotations.read_only_hint is True
 

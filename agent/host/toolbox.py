@@ -9,6 +9,7 @@ from agent.chat.messages import Text
 from agent.chat.outbox import Outbox
 from agent.chat.provider import ToolSpec
 from agent.chat.toolbox import OnProgress, Tool, ToolOutput
+from agent.host.approvals import Approvals
 from agent.host.connection import Connection
 from agent.host.content import Cutter, resource_of
 from agent.host.errors import describe_error
@@ -64,11 +65,11 @@ class OwnTool:
 
 
 class HostToolbox:
-    """Implements `agent.chat.toolbox.Toolbox`. `system` is the user's own system prompt."""
+    """Implements `agent.chat.toolbox.Toolbox`. `system` is the user's own system prompt, `cutter` what results meet."""
 
-    def __init__(self, servers: Servers, outbox: Outbox, system: str, max_output: int) -> None:
-        self._servers, self._outbox, self._system = servers, outbox, system
-        self._cutter = Cutter(max_output)
+    def __init__(self, servers: Servers, outbox: Outbox, approvals: Approvals, system: str, max_output: int) -> None:
+        self._servers, self._outbox, self.approvals, self._system = servers, outbox, approvals, system
+        self.cutter = Cutter(max_output)
         # To read what a link names is to tell its server something, so it is approved like any other call.
         self._read_resource = OwnTool(READ_RESOURCE, self._resource, harmless=False)
         self._read_result = OwnTool(READ_RESULT, self._result, harmless=True)
@@ -83,7 +84,8 @@ class HostToolbox:
         return tools
 
     def _tools_of(self, connection: Connection) -> list[McpTool]:
-        return [McpTool(connection, tool, self._outbox, self._cutter) for tool in connection.offers.tools]
+        offered = connection.offers.tools
+        return [McpTool(connection, tool, self._outbox, self.approvals, self.cutter) for tool in offered]
 
     def find(self, name: str) -> Tool | None:
         return next((tool for tool in self.tools() if tool.spec.name == name), None)
@@ -106,10 +108,10 @@ class HostToolbox:
             result = await connection.request(f"the reading of {uri}", lambda client: client.read_resource(uri))
         except McpError as error:
             return ToolOutput((Text(describe_error(error)),), is_error=True)
-        return ToolOutput(self._cutter.cut([resource_of(part) for part in result.contents]))
+        return ToolOutput(self.cutter.cut([resource_of(part) for part in result.contents]))
 
     async def _result(self, arguments: dict[str, Any]) -> ToolOutput:
         try:
-            return ToolOutput((Text(self._cutter.read(arguments["id"], arguments["offset"])),))
+            return ToolOutput((Text(self.cutter.read(arguments["id"], arguments["offset"])),))
         except KeyError:
             return ToolOutput((Text(f"There is no result {arguments['id']!r} any more."),), is_error=True)

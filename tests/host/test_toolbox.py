@@ -12,13 +12,14 @@ from agent.chat.messages import Image, Text
 from agent.chat.outbox import Outbox
 from agent.chat.provider import ToolSpec
 from agent.chat.toolbox import ToolOutput
+from agent.host.approvals import Approvals
 from agent.host.content import Cutter
 from agent.host.errors import ServerUnavailable
 from agent.host.mcp_tools import McpTool
 from agent.host.toolbox import READ_RESOURCE, READ_RESULT, HostToolbox
 from agent.mcp import Context, McpError, Server
 from agent.mcp.wire import read_tool_result
-from tests.host.scene import Scene, configure, scene
+from tests.host.scene import NOWHERE, Scene, configure, scene
 
 pytestmark = pytest.mark.anyio
 
@@ -68,7 +69,7 @@ def no_progress(done: float, total: float | None, note: str) -> None:
 
 
 def toolbox(view: Scene, *, system: str = "", max_output: int = 60_000) -> HostToolbox:
-    return HostToolbox(view.host._servers, view.host.outbox, system, max_output)
+    return HostToolbox(view.host._servers, view.host.outbox, view.host.approvals, system, max_output)
 
 
 async def run(box: HostToolbox, name: str, arguments: dict[str, Any]) -> ToolOutput:
@@ -203,10 +204,14 @@ class Lone:
         return read_tool_result(self.result)
 
 
+def lone(server: Lone, definition: types.Tool, outbox: Outbox) -> McpTool:
+    return McpTool(server, definition, outbox, Approvals(NOWHERE, {}), Cutter(1_000))  # type: ignore[arg-type]
+
+
 async def output_of(result: Any, **tool: Any) -> tuple[ToolOutput, list[Any]]:
     outbox = Outbox()
     definition = types.Tool.model_validate({"name": "t", "inputSchema": {}, **tool})
-    output = await McpTool(Lone(result), definition, outbox, Cutter(1_000))({}, no_progress)  # type: ignore[arg-type]
+    output = await lone(Lone(result), definition, outbox)({}, no_progress)
     return output, outbox.drain()
 
 
@@ -270,6 +275,6 @@ async def test_a_result_that_breaks_its_promise_is_warned_of_and_given_all_the_s
 
 def test_a_tool_whose_schema_cannot_be_used_says_so_to_the_model() -> None:
     definition = types.Tool.model_validate({"name": "t", "inputSchema": {"$ref": "#/nowhere"}})
-    tool = McpTool(Lone(None), definition, Outbox(), Cutter(9))  # type: ignore[arg-type]
+    tool = lone(Lone(None), definition, Outbox())
     fault = "The tool t cannot be called: its schema refers to '/nowhere', which it does not hold."
     assert (tool.fault({}), tool.spec) == (fault, ToolSpec("s__t", "", {"$ref": "#/nowhere"}))
