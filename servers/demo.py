@@ -12,10 +12,14 @@ from typing import Annotated, Literal
 import anyio
 
 from agent.mcp import Context, Server
+from servers.demo_pages import pages
+
+VISIT_SECONDS = 100.0  # that a person has for a page
 
 server = Server(
     "demo",
     title="Demo",
+    lifespan=pages,
     instructions="Tools to try out what a server can do: sums, progress, questions to the person and to the model.",
 )
 
@@ -64,6 +68,19 @@ async def book_seat(ctx: Context, train: str) -> str:
     server.notify_resource_updated("demo://bookings")
     await ctx.log("info", f"seats booked: {len(BOOKINGS)}")
     return f"Booked on {BOOKINGS[-1]}."
+
+
+@server.tool
+async def link_account(ctx: Context, service: str) -> str:
+    """Link an account with a service; the person agrees on a page in the browser, which the client does not see."""
+    page = await ctx.once("page", lambda: ctx.lifespan.open(f"Link your {service} account with the demo?"))
+    visit = await ctx.visit(f"Please link your {service} account.", page)
+    if visit.action != "accept":
+        return f"The {service} account was not linked."
+    if not await ctx.lifespan.finished(page, VISIT_SECONDS):
+        return f"The {service} account was not linked: nobody agreed on the page in {VISIT_SECONDS:g} seconds."
+    await ctx.finished(visit)
+    return f"The {service} account is linked."
 
 
 @server.tool

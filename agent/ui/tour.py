@@ -20,7 +20,7 @@ from agent.chat.events import (
 )
 from agent.chat.messages import user
 from agent.chat.outbox import Outbox, Pending
-from agent.chat.questions import Answer, ApproveTool, FillForm, Question
+from agent.chat.questions import Answer, ApproveTool, FillForm, OpenUrl, Question
 from agent.chat.report import KINDS
 from agent.host.config import resolve
 from agent.host.host import open_host
@@ -56,8 +56,13 @@ STEPS = (
     Step("3. Progress. A tool that takes its time says how far it is.", "run long_task for 2 seconds with 4 steps"),
     Step("4. Elicitation. In the middle of its work the server asks you, field by field.", "book a seat on ICE 5"),
     Step(
-        "5. Sampling. In the middle of its work the server asks the model; you see what it wants to know, "
-        "and what it will be told.",
+        "5. A page. What is no business of this chat, such as signing in, a server asks on a page in your own browser. "
+        "You see where it leads, and it is opened only if you agree.",
+        "link account example",
+    ),
+    Step(
+        "6. Sampling. In the middle of its work the server asks the model. You see what it wants to know, and then "
+        "what it will be told: either can be edited (e), allowed for good (a), or refused (n).",
         "summarize Servers offer tools, models choose them, people decide.",
     ),
 )
@@ -147,6 +152,8 @@ def _transcript(event: Event) -> str:
 
 
 def _nearest_answer(question: Question) -> Answer:
+    if isinstance(question, OpenUrl):
+        return Answer("decline")  # nobody is there to look at a page
     if not isinstance(question, FillForm):
         return Answer("accept")
     return Answer("accept", {field.name: parse(field, _nearest(field)) for field in form_fields(question.schema)})

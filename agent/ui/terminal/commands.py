@@ -29,6 +29,7 @@ from agent.ui.listings import (
 )
 from agent.ui.terminal.paint import tool_block
 from agent.ui.terminal.region import Running
+from agent.ui.terminal.server_commands import roots, sampling
 
 if TYPE_CHECKING:
     from agent.host.host import Host
@@ -185,6 +186,8 @@ SLASHES = (
     Slash("prompt", "/prompt NAME ARGUMENTS", "use one; also /SERVER:NAME", _prompt),
     Slash("reconnect", "/reconnect SERVER", "start a server anew", _reconnect),
     Slash("model", "/model [PROVIDER/MODEL]", "the model that answers, or another one", _model),
+    Slash("sampling", "/sampling [forget SERVER]", "what servers asked the model, and may ask", sampling),
+    Slash("roots", "/roots [add|remove FOLDER]", "the folders that servers may know of", roots),
     Slash("usage", "/usage", "the tokens used so far", _usage),
     Slash("help", "/help", "this", _help),
     Slash("exit", "/exit", "leave", _exit),

@@ -67,8 +67,9 @@ class Painter:
                 return Styled("\n› ", "bold cyan") + Styled(flat(message.content), "bold")
             case ToolFinished():
                 return _tool(event)
-            case SampleFinished(server, model, usage, verdict):
+            case SampleFinished(server, model, usage, verdict, cost):
                 spent = f", {usage.input_tokens} + {usage.output_tokens} tokens" if usage else ""
+                spent += f", ${cost:.4f}" if cost is not None else ""
                 return Styled(f"◇ {server} asked {model}: {_SAMPLED[verdict]}{spent}", "magenta")
             case QuestionSettled():
                 return _settled(event)

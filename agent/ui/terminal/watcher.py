@@ -39,6 +39,7 @@ class Watcher:
     def __init__(self, screen: Screen, painter: Painter, on_change: Callable[[], None]) -> None:
         self.usage = Usage()
         self.servers: dict[str, str] = {}
+        self.samples: list[SampleFinished] = []
         self.turns, self._turn_ended = 0, anyio.Event()
         self._screen, self._painter, self._on_change = screen, painter, on_change
         self._blocks, self._cleaner, self._origin = Blocks(), Cleaner(), ""
@@ -94,6 +95,7 @@ class Watcher:
             case SampleFinished(usage=usage):
                 self._end_text()
                 self.usage += usage or Usage()
+                self.samples.append(event)
             case TurnEnded():
                 self._end_text()
                 region.running.clear()
