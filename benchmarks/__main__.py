@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks import large_rows, start_rows, stdio_rows, table
+from benchmarks import http_rows, large_rows, start_rows, stdio_rows, table
 from benchmarks.driving import ROOT
 from benchmarks.measuring import Row
 
@@ -19,6 +19,7 @@ BENCHMARKS: Mapping[str, Callable[[int], Iterator[Row]]] = {
     "in-flight": stdio_rows.in_flight,
     "large": large_rows.large,
     "memory": large_rows.peak_memory,
+    "http": http_rows.http,
     "spawn": start_rows.spawn,
     "program": start_rows.program,
 }

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from benchmarks import processes
 
 ROOT = Path(__file__).parent.parent
-LEAVING_SECONDS = 10
+STARTING_SECONDS, LEAVING_SECONDS = 30, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,34 +73,79 @@ class Pair:
 
 
 @contextmanager
-def pair(client: str, target: Sequence[str], era: str | None = None, server: int | None = None) -> Iterator[Pair]:
-    """Start a client of `benchmarks.ends` on a server: the command that starts it, or its URL."""
-    command = [*program(client), *([era] if era else []), *target]
+def pair(client: str, target: Sequence[str], era: str, server: int | None = None) -> Iterator[Pair]:
+    """Start a client of `benchmarks.ends` on a server: the command that starts it, or its URL and its process."""
+    command = [*program(client), era, *target]
     process = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         yield Pair(client, process, server)
     finally:
         assert process.stdin
         process.stdin.close()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(LEAVING_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        _end(process)
+
+
+@contextmanager
+def listening(server: str) -> Iterator[tuple[str, int]]:
+    """Start a server of `benchmarks.ends` on loopback. Gives its URL and its process."""
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+    process = subprocess.Popen([*program(server), "--http", address], cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        _await_listener(address)
+        yield f"http://{address}/mcp", process.pid
+    finally:
+        _end(process)
+
+
+def _await_listener(address: str) -> None:
+    host, _, port = address.partition(":")
+    deadline = time.monotonic() + STARTING_SECONDS
+    while True:
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+        except ConnectionRefusedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def _end(process: subprocess.Popen[Any]) -> None:
+    process.terminate()
+    try:
+        process.wait(LEAVING_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 Opened = dict[str, Pair]
 
 
 @contextmanager
-def stdio_pairs(*names: str) -> Iterator[Opened]:
+def stdio_pairs(*names: str, era: str = "handshake") -> Iterator[Opened]:
     """Pairs by name, `client/server`: "ours/ours", "sdk/ours", "raw/raw"."""
     with ExitStack() as stack:
         opened = {}
         for name in names:
             client, _, server = name.partition("/")
-            era = None if client == "raw" else "handshake"
             opened[name] = stack.enter_context(pair(f"{client}_client", program(f"{server}_server"), era))
+        yield opened
+
+
+@contextmanager
+def http_pairs(*names: str, era: str) -> Iterator[Opened]:
+    """The same over Streamable HTTP on loopback."""
+    with ExitStack() as stack:
+        opened = {}
+        for name in names:
+            client, _, server = name.partition("/")
+            url, pid = stack.enter_context(listening(f"{server}_server"))
+            opened[name] = stack.enter_context(pair(f"{client}_client", [url], era, pid))
         yield opened
 
 

@@ -11,6 +11,8 @@ import anyio
 from agent.mcp import Client, http, stdio
 from benchmarks.ends.orders import Caller, obey, text_of
 
+PROTOCOLS = {"handshake": "2025-11-25", "stateless": "2026-07-28"}
+
 
 class Ours:
     def __init__(self, client: Client) -> None:
@@ -32,7 +34,7 @@ class Ours:
 async def connect() -> AsyncIterator[Caller]:
     target = sys.argv[2:]
     transport = http(target[0]) if target[0].startswith("http") else stdio(target)
-    async with Client(transport) as client:
+    async with Client(transport, protocol=PROTOCOLS[sys.argv[1]]) as client:
         yield Ours(client)
 
 

@@ -1,4 +1,4 @@
-"""The least a client can do: it takes the orders of `orders`, but only sequential ones."""
+"""The least a client can do: it takes the orders of `orders`, but only sequential ones. `raw_client ERA COMMAND…`"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO
 
 
 def main() -> None:
-    server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert server.stdin
     assert server.stdout
     echo = partial(_echo, server.stdin, server.stdout, count(1))

@@ -1,24 +1,22 @@
-"""The measured server, the official SDK's: stdio, or Streamable HTTP with `--http HOST:PORT`.
-
-Its tools send their text once, as ours do: by default the SDK repeats a `-> str` as structured content.
-"""
+"""The measured server, the official SDK's: stdio, or Streamable HTTP with `--http HOST:PORT`."""
 
 from __future__ import annotations
 
 import sys
 
 
-def main() -> None:
+def main(structured_output: bool | None = None) -> None:
+    """`structured_output`: None as most write it, which sends a `-> str` twice; False sends it once, as ours do."""
     from mcp.server.mcpserver import MCPServer
 
     server = MCPServer("sdk", log_level="ERROR")
 
-    @server.tool(structured_output=False)
+    @server.tool(structured_output=structured_output)
     async def echo(message: str) -> str:
         """Say the message back."""
         return message
 
-    @server.tool(structured_output=False)
+    @server.tool(structured_output=structured_output)
     async def large(size: int) -> str:
         """A text of that many ASCII characters."""
         return "x" * size
