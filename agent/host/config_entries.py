@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agent.host.config_answers import Answers, read_answers
@@ -117,10 +118,14 @@ def withhold(
             continue
         if isinstance(table, ProviderTable):
             lines.append(describe_provider(entry.name, table))
-            providers[entry.name] = entry.disabled(f"{entry.where}: {UNAGREED}")
+            providers[entry.name] = _withheld(entry)
         else:
             lines.append(describe_server(entry.name, table, entry.raw))
-            servers[entry.name] = entry.disabled(f"{entry.where}: {UNAGREED}")
+            servers[entry.name] = _withheld(entry)
         digests.append(mark)
         path = entry.source
     return Consent(path, tuple(lines), tuple(digests), remembered_in) if lines else None
+
+
+def _withheld(entry: Entry) -> Disabled:
+    return replace(entry.disabled(f"{entry.where}: {UNAGREED}"), awaits_consent=True)

@@ -7,9 +7,33 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import takewhile
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ValidationError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+_WANTED = {
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "string_type": "a text",
+    "string_too_short": "a text, and not empty",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "greater_than": "greater than {gt:g}",
+    "greater_than_equal": "{ge:g} or more",
+    "less_than": "less than {lt:g}",
+    "literal_error": "{expected}",
+}
+"""What each of pydantic's complaints asks for."""
 
 
 class ConfigError(Exception):
@@ -18,20 +42,29 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Disabled:
-    """One entry that is left out, and the sentence that says why; everything else goes on without it."""
+    """One entry that is left out, and the sentence that says why; everything else goes on without it.
+
+    `awaits_consent`: nothing is wrong with it, but nobody has agreed to it yet.
+    """
 
     kind: Literal["server", "provider"]
     name: str
     reason: str
     required: bool = False
+    awaits_consent: bool = False
+
+
+def closest(wrong: str, valid: Iterable[str]) -> str:
+    """A hint to append to a sentence: the valid name that may have been meant, if there is one."""
+    names = {name.lower(): name for name in sorted(valid)}
+    close = get_close_matches(wrong.lower(), names, n=1, cutoff=0.5)
+    return f" Did you mean {names[close[0]]!r}?" if close else ""
 
 
 def nearest(wrong: str, valid: Iterable[str]) -> str:
     """A hint to append to a sentence: the nearest valid name, else all of them."""
     names = sorted(valid)
-    if close := get_close_matches(wrong, names, n=1, cutoff=0.5):
-        return f" Did you mean {close[0]!r}?"
-    return f" There are: {', '.join(names)}." if names else ""
+    return closest(wrong, names) or (f" There are: {', '.join(names)}." if names else "")
 
 
 def line_of(text: str, path: str) -> str:
@@ -49,12 +82,21 @@ def line_of(text: str, path: str) -> str:
 
 def fault(model: type[BaseModel], where: str, error: ValidationError, text: str = "") -> str:
     """The first thing wrong with a table, as one sentence. `where` is the table's own path in its file."""
-    first = error.errors(include_url=False, include_input=False)[0]
+    first = error.errors(include_url=False)[0]
     path = ".".join([*([where] if where else []), *map(str, first["loc"])])
     if first["type"] == "extra_forbidden":
         hint = nearest(str(first["loc"][-1]), _keys(model, first["loc"][:-1]))
         return f"{path}{line_of(text, path)}: there is no such key.{hint}"
-    return f"{path}{line_of(text, path)}: {first['msg'][0].lower()}{first['msg'][1:]}."
+    return f"{path}{line_of(text, path)}: {_objection(first)}"
+
+
+def _objection(error: ErrorDetails) -> str:
+    """What must be so, in words of the file's and not of the program's. The value itself may be a secret."""
+    wanted, bounds = _WANTED.get(error["type"]), error.get("ctx", {})
+    if wanted is None:
+        return f"{error['msg'][0].lower()}{error['msg'][1:]}."
+    hint = closest(str(error["input"]), re.findall("'([^']*)'", bounds["expected"])) if "expected" in bounds else ""
+    return f"must be {wanted.format(**bounds)}.{hint}"
 
 
 def _keys(model: type[BaseModel], loc: Sequence[Any]) -> list[str]:

@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agent.host.config_errors import ConfigError
+from agent.host.config_errors import ConfigError, closest
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
 
-OURS = frozenset({"command", "args", "env", "cwd", "url", "headers"})
+WAYS = ("command", "url")
+OURS = frozenset({*WAYS, "args", "env", "cwd", "headers"})
 """The keys that every host means alike. What else another host writes there is its own business."""
 
 
@@ -51,7 +52,12 @@ def read_servers(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def own_keys(entry: Any) -> Any:
-    """Another host's entry without what only that host understands; null is the same as absent."""
+    """Another host's entry without what only that host understands; null is the same as absent.
+
+    What looks like the way to reach it, misspelt, stays to be objected to, where there is no other.
+    """
     if not isinstance(entry, dict):
         return entry
-    return {key: value for key, value in entry.items() if key in OURS and value is not None}
+    ours = {key: value for key, value in entry.items() if key in OURS and value is not None}
+    meant = () if ours.keys() & {*WAYS} else (key for key in entry if closest(key, WAYS))
+    return ours | {key: entry[key] for key in meant if entry[key] is not None}

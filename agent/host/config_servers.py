@@ -8,13 +8,13 @@ import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from agent.host.config_errors import ConfigError, Disabled, fault
-from agent.host.config_models import ProviderTable, ServerTable
+from agent.host.config_models import Kind, ProviderTable, ServerTable
 from agent.host.config_values import UnsetVariable, absolute, anchor_provider, anchor_server, expand
 from agent.mcp.exchange import masked
 
@@ -63,8 +63,15 @@ def load_server(entry: Entry, environ: Mapping[str, str]) -> ServerTable | Disab
 
 
 def load_provider(entry: Entry, environ: Mapping[str, str]) -> ProviderTable | Disabled:
+    """The provider, or why it is left out."""
     table = _load(ProviderTable, entry, environ)
-    return table if isinstance(table, Disabled) else anchor_provider(table, entry.source.parent)
+    if isinstance(table, Disabled):
+        return table
+    if table.kind is None and entry.name not in get_args(Kind):
+        return entry.disabled(f"{entry.where}.kind: is missing; it is one of {', '.join(get_args(Kind))}.")
+    if table.base_url is not None and not _is_web_address(table.base_url):
+        return entry.disabled(f"{entry.where}.base_url: is no address; write http://HOST or https://HOST.")
+    return anchor_provider(table, entry.source.parent)
 
 
 def _load(model: type[Any], entry: Entry, environ: Mapping[str, str]) -> Any:
@@ -99,13 +106,16 @@ def parse_spec(spec: str, taken: Collection[str], cwd: Path) -> tuple[str, Serve
 
 
 def _objection(url: str) -> str | None:
-    """What is wrong with an address."""
+    """What is wrong with the address of a server."""
+    return None if _is_web_address(url) else "is no address of a server; write https://HOST/PATH."
+
+
+def _is_web_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        usable = False
-    return None if usable else "is no address of a server; write https://HOST/PATH."
+        return False
 
 
 def _read_spec(spec: str, cwd: Path) -> tuple[str, dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 from agent.host.config_errors import ConfigError, Disabled, nearest
 from agent.host.config_models import Kind, ProviderTable
@@ -26,12 +26,8 @@ def provider_configs(
     }
 
 
-def _provider_config(name: str, table: ProviderTable, environ: Mapping[str, str]) -> ProviderConfig | Disabled:
-    kind: Kind | None = table.kind or next((kind for kind in get_args(Kind) if kind == name), None)
-    if kind is None:
-        return Disabled(
-            "provider", name, f"providers.{name}.kind: is missing; it is one of {', '.join(get_args(Kind))}."
-        )
+def _provider_config(name: str, table: ProviderTable, environ: Mapping[str, str]) -> ProviderConfig:
+    kind: Kind = table.kind or cast(Kind, name)  # a provider without a kind bears the name of one, or is left out
     key = table.api_key.get_secret_value() if table.api_key else None
     if key is None and table.base_url is None:  # the key in the environment is for the vendor's own address
         key = environ.get(KEYS.get(kind, ""))
@@ -75,9 +71,12 @@ def resolve_label(label: str, aliases: Mapping[str, str], providers: Mapping[str
         ConfigError: where it names no provider there is, one that is disabled, or a mock that does not exist.
     """
     full = aliases.get(label, label)
-    name, slash, model = full.partition("/")
-    if not slash or not model:
-        raise ConfigError(f"{full!r} is neither PROVIDER/MODEL nor an alias.{nearest(full, [*aliases, *providers])}")
+    name, _, model = full.partition("/")
+    if not model and name in providers:
+        raise ConfigError(f"{full!r} is a provider without a model: write {name}/MODEL.")
+    if not model:
+        known = [*aliases, *(f"{provider}/MODEL" for provider in providers)]
+        raise ConfigError(f"{full!r} is neither PROVIDER/MODEL nor an alias.{nearest(full, known)}")
     provider = providers.get(name)
     if provider is None:
         raise ConfigError(f"{full}: there is no provider {name!r}.{nearest(name, providers)}")

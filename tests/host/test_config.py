@@ -123,7 +123,7 @@ def test_two_servers_of_one_program_get_two_names(place: Place) -> None:
         ("'", '--server "\'" is no command line: No closing quotation.'),
         ("", "--server '' is empty: it needs a .py file, a command line, a URL, or bundled:NAME."),
         ("x=", "--server 'x=' is empty: it needs a .py file, a command line, a URL, or bundled:NAME."),
-        ("bundled:nope", "--server bundled:nope: bundled: input should be 'demo', 'notes' or 'custom'."),
+        ("bundled:nope", "--server bundled:nope: bundled: must be 'demo', 'notes' or 'custom'. Did you mean 'notes'?"),
         ("http://u:pw@/mcp?key=k", "--server http:///mcp?key=…: is no address of a server; write https://HOST/PATH."),
         ("x=https://h:port/", "--server https://h:port/: is no address of a server; write https://HOST/PATH."),
     ],
@@ -140,8 +140,21 @@ def test_a_server_that_means_nothing_is_refused(place: Place, spec: str, sentenc
     [
         ("[chta]\n", "chta (line 1): there is no such table. Did you mean 'chat'?"),
         ('\n[chat]\nmodle = "x/y"\n', "chat.modle (line 3): there is no such key. Did you mean 'model'?"),
-        ("[chat]\nmax_turns = 0\n", "chat.max_turns (line 2): input should be greater than 0."),
-        ('[permissions]\ndefault = "yes"\n', "permissions.default (line 2): input should be 'allow', 'ask' or 'deny'."),
+        ("[chat]\nmax_turns = 0\n", "chat.max_turns (line 2): must be greater than 0."),
+        ('[permissions]\ndefault = "yes"\n', "permissions.default (line 2): must be 'allow', 'ask' or 'deny'."),
+        ("[permissions]\nallow = 'x/*'\n", "permissions.allow (line 2): must be a list."),
+        ("[permissions]\nallow = ['x/*', 3]\n", "permissions.allow.1: must be a text."),
+        (
+            "[permissions]\ndefault = 'alow'\n",
+            "permissions.default (line 2): must be 'allow', 'ask' or 'deny'. Did you mean 'allow'?",
+        ),
+        ("[chat]\nmax_turns = '3x'\n", "chat.max_turns (line 2): must be a whole number."),
+        ("[chat]\nmax_turns = 1.5\n", "chat.max_turns (line 2): must be a whole number."),
+        ("[chat]\ntimeout = 'long'\n", "chat.timeout (line 2): must be a number."),
+        ("[chat]\nroots = [' ']\n", "chat.roots.0: must be a text, and not empty."),
+        ("[sampling]\nmodels = 3\n", "sampling.models (line 2): must be a table."),
+        ("[sampling]\nmax_requests_per_turn = -1\n", "sampling.max_requests_per_turn (line 2): must be 0 or more."),
+        ("chat = 3\n", "chat (line 1): must be a table."),
         ("[elicitation]\nanswr = 1\n", "elicitation.answr (line 2): there is no such key. Did you mean 'answer'?"),
         ("servers = 3\n", "servers (line 1): must be a table."),
     ],
@@ -168,9 +181,9 @@ def test_a_file_that_is_no_toml_or_cannot_be_read_is_named(place: Place) -> None
         ("comand = 'x'", "servers.bad.comand (line 4): there is no such key. Did you mean 'command'?"),
         ("args = ['x']", "servers.bad.command: is missing; a server needs command, url or bundled."),
         ("command = 'x'\nurl = 'http://h'", "servers.bad: command and url exclude each other."),
-        ("command = ['x']", "servers.bad.command (line 4): input should be a valid string."),
+        ("command = ['x']", "servers.bad.command (line 4): must be a text."),
         ("command = 'x'\nenv.T = '${NOPE}'", "servers.bad.env.T: the environment variable NOPE is not set."),
-        ("command = 'x'\ntimeout = -1", "servers.bad.timeout (line 5): input should be greater than 0."),
+        ("command = 'x'\ntimeout = -1", "servers.bad.timeout (line 5): must be greater than 0."),
         ("command = 'x'\ntools.dny = []", "servers.bad.tools.dny: there is no such key. Did you mean 'deny'?"),
         ("url = 'ftp://h/mcp'", "servers.bad.url: is no address of a server; write https://HOST/PATH."),
         ("command = 'x'\nauth = 'oauth'", "servers.bad.auth: only a server with a url can be signed in to."),
@@ -182,8 +195,12 @@ def test_a_file_that_is_no_toml_or_cannot_be_read_is_named(place: Place) -> None
          "client_id."),
         ("url = 'https://h/mcp'\noauth.client_metadata_url = 'http://h/c'", "servers.bad.oauth: client_metadata_url "
          "must begin with https:// and have a path."),
-        ("url = 'https://h/mcp'\nprotocol = '2024'", "servers.bad.protocol (line 5): input should be 'auto', "
-         "'2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25' or '2026-07-28'."),
+        ("url = 'https://h/mcp'\nprotocol = '2024'", "servers.bad.protocol (line 5): must be 'auto', '2024-11-05', "
+         "'2025-03-26', '2025-06-18', '2025-11-25' or '2026-07-28'. Did you mean '2024-11-05'?"),
+        ("command = 'x'\ntrust = 'maybe'", "servers.bad.trust (line 5): must be true or false."),
+        ("command = 'x'\nenv = ['A']", "servers.bad.env (line 5): must be a table."),
+        ("url = 'https://h/mcp'\noauth.redirect_port = 70000", "servers.bad.oauth.redirect_port: must be less than "
+         "65536."),
         ("command = 'x'\nelicitation = 'no.json'", "servers.bad.elicitation: {folder}/no.json (answers to servers' "
          "questions) cannot be read: No such file or directory."),
     ],
@@ -430,11 +447,14 @@ def test_the_command_line_s_model_beats_the_file_s_and_may_be_an_alias(place: Pl
         ("opnai/x", "opnai/x: there is no provider 'opnai'. Did you mean 'openai'?"),
         ("mock/nope", "mock/nope: there is no such model. There are: demo, script."),
         ("fats", "'fats' is neither PROVIDER/MODEL nor an alias. Did you mean 'fast'?"),
-        ("openai/", "'openai/' is neither PROVIDER/MODEL nor an alias. Did you mean 'openai'?"),
+        ("opnai", "'opnai' is neither PROVIDER/MODEL nor an alias. Did you mean 'openai/MODEL'?"),
+        ("openai/", "'openai/' is a provider without a model: write openai/MODEL."),
+        ("local", "'local' is a provider without a model: write local/MODEL."),
+        ("bare", "'local' is a provider without a model: write local/MODEL."),
     ],
 )
 def test_a_model_that_does_not_exist_is_refused_with_the_nearest(place: Place, model: str, sentence: str) -> None:
-    place.write("[models]\nfast = 'mock/demo'\n")
+    place.write("[models]\nfast = 'mock/demo'\nbare = 'local'\n[providers.local]\nkind = 'openai'\n")
     assert place.error(Options(model=model)) == sentence
 
 
@@ -443,11 +463,29 @@ def test_a_fault_in_the_chosen_provider_is_an_error_and_in_another_is_not(place:
     path = place.user / "config.toml"
     assert reasons(place.resolve()) == [
         ("local", f"{path}: providers.local.api_key: the environment variable NOPE is not set."),
-        ("odd", "providers.odd.kind: is missing; it is one of openai, anthropic, mock."),
+        ("odd", f"{path}: providers.odd.kind: is missing; it is one of openai, anthropic, mock."),
     ]
     assert place.error(Options(model="local/m")) == (
         f"local/m cannot be used: {path}: providers.local.api_key: the environment variable NOPE is not set."
     )
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ("kind = 'opnai'", "kind (line 2): must be 'openai', 'anthropic' or 'mock'. Did you mean 'openai'?"),
+        ("kind = 'openai'\nbase_url = 'notaurl'", "base_url: is no address; write http://HOST or https://HOST."),
+        ("kind = 'openai'\nbase_url = 'http://h:x/'", "base_url: is no address; write http://HOST or https://HOST."),
+        ("kind = 'openai'\nheaders = {A = 1}", "headers.A: must be a text."),
+    ],
+)
+def test_a_fault_within_a_provider_names_file_and_key_and_leaves_out_that_provider_only(
+    place: Place, table: str, reason: str
+) -> None:
+    place.write(f"[providers.local]\n{table}\n")
+    sentence = f"{place.user / 'config.toml'}: providers.local.{reason}"
+    assert reasons(place.resolve()) == [("local", sentence)]
+    assert place.error(Options(model="local/m")) == f"local/m cannot be used: {sentence}"
 
 
 def test_a_key_in_the_environment_goes_to_the_vendor_alone(place: Place) -> None:

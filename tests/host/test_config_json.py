@@ -53,14 +53,18 @@ def test_every_bad_entry_is_reported_with_its_path_and_the_good_ones_load(tmp_pa
         tmp_path,
         '{"mcpServers": {"ok": {"command": "python", "args": ["s.py"], "type": "stdio", "autoApprove": ["x"]},'
         '"bad": {"args": ["x"]}, "bad2": null, "bad3": {"command": ["a"], "args": "x y"},'
+        '"bad4": {"comand": "x", "type": "stdio"}, "bad5": {"URL": "https://h"}, "fine": {"command": "y", "comand": 1},'
         '"gone": {"command": "x", "disabled": true}, "empty": {"command": "x", "env": null}}}',
     )
-    assert {name: table.argv for name, table in config.servers.items()} == {"ok": ("python", "s.py"), "empty": ("x",)}
+    started = {name: table.argv for name, table in config.servers.items()}
+    assert started == {"ok": ("python", "s.py"), "fine": ("y",), "empty": ("x",)}
     file = tmp_path / "mcp.json"
     assert [entry.reason for entry in config.disabled] == [
         f"{file}: mcpServers.bad.command: is missing; a server needs command, url or bundled.",
         f"{file}: mcpServers.bad2: must be a table.",
-        f"{file}: mcpServers.bad3.command: input should be a valid string.",
+        f"{file}: mcpServers.bad3.command: must be a text.",
+        f"{file}: mcpServers.bad4.comand: there is no such key. Did you mean 'command'?",
+        f"{file}: mcpServers.bad5.URL: there is no such key. Did you mean 'url'?",
     ]
 
 

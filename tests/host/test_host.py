@@ -131,7 +131,7 @@ async def test_the_model_may_be_changed_between_turns() -> None:
 @pytest.mark.parametrize(
     ("label", "sentence"),
     [
-        ("gpt", "'gpt' is neither PROVIDER/MODEL nor an alias. There are: anthropic, mock, openai."),
+        ("gpt", "'gpt' is neither PROVIDER/MODEL nor an alias. There are: anthropic/MODEL, mock/MODEL, openai/MODEL."),
         ("mock/dmeo", "mock/dmeo: there is no such model. Did you mean 'demo'?"),
         ("openai/x", "There is no API key for openai: set OPENAI_API_KEY, or api_key under [providers.openai]."),
     ],

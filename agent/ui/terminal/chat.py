@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from agent import __version__
-from agent.chat.events import Noticed
 from agent.chat.messages import UserMessage, user
 from agent.chat.outbox import Outbox
 from agent.chat.provider import ProviderError
@@ -169,10 +168,6 @@ class Chat:
             lines.append("This model is a mock: it runs real tools, but does not think. Set a key to use a real one.")
         lines.append("Type a request; /help shows the commands, Ctrl-D leaves.")
         self.say("\n".join(lines))
-        for notice in config.notices:
-            self.watcher.show(Noticed("", "warning", notice))
-        for entry in config.disabled:
-            self.watcher.show(Noticed("", "warning", f"{entry.kind} {entry.name} is left out: {entry.reason}"))
 
     def _refresh(self) -> None:
         usage = self.watcher.usage

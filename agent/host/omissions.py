@@ -1,0 +1,20 @@
+"""What of a configuration has no effect, said once to whoever watches."""
+
+from __future__ import annotations
+
+from agent.chat.events import Noticed, ServerChanged
+from agent.chat.outbox import Outbox
+from agent.host.config import Config
+
+
+def tell_omissions(config: Config, outbox: Outbox) -> None:
+    """A server that is left out is one that failed. Of what awaits consent, whoever asks for that speaks."""
+    for notice in config.notices:
+        outbox.emit(Noticed("", "warning", notice))
+    for entry in config.disabled:
+        if entry.awaits_consent:
+            continue
+        if entry.kind == "server":
+            outbox.emit(ServerChanged(entry.name, "failed", entry.reason))
+        else:
+            outbox.emit(Noticed("", "warning", f"The provider {entry.name} is left out: {entry.reason}"))
