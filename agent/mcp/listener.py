@@ -15,8 +15,8 @@ from agent.mcp.session import McpError
 Answer = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
 OnNotification = Callable[[str, Params], None]
 OnNotice = Callable[[str], None]
-Intercept = Callable[[str, Params], bool]
-"""Hears a notification first, and says whether that was enough."""
+Intercept = Callable[[str, Params], Params | None]
+"""Hears a notification first, and gives what everybody else is told; None for nothing."""
 
 TROUBLES = 20  # different ones that are reported; the same one is reported once
 
@@ -50,8 +50,9 @@ class Listener:
         return lifecycle.shaped(request.method, await self._answer(request.method, params), self.revision)
 
     def on_notification(self, notification: Notification) -> None:
-        method, params = notification.method, notification.params or {}
-        if self.intercept and self.intercept(method, params):
+        method, said = notification.method, notification.params or {}
+        params = self.intercept(method, said) if self.intercept else said
+        if params is None:
             return
         if method == "notifications/message":
             self._warn(method, params)

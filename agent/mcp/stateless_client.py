@@ -17,7 +17,7 @@ from agent.mcp.opening import Opening
 from agent.mcp.pages import read_all
 from agent.mcp.session import McpError, OnProgress, OnSending, Unreadable
 from agent.mcp.stateless_requests import StatelessRequests
-from agent.mcp.subscriptions import Subscriptions
+from agent.mcp.subscriptions import Subscriptions, without_tag
 from agent.mcp.tracing import TraceContext
 from agent.mcp.wishes import fulfil, read_wishes
 
@@ -120,12 +120,12 @@ class StatelessClient:
     async def _listen(self, params: Params, on_sending: OnSending) -> None:
         await self._requests.send("subscriptions/listen", params, on_sending=on_sending)
 
-    def _hear(self, method: str, params: Params) -> bool:
-        """Before anybody else does. Whether it is for nobody else."""
+    def _hear(self, method: str, params: Params) -> Params | None:
+        """Before anybody else does. Who is told need not know of subscriptions."""
         if self._subscriptions.hear(method, params):
-            return True
+            return None
         self._cache.hear(method, params)
-        return False
+        return without_tag(params)
 
     def _tell(self, method: str, params: Params) -> None:
         self._listener.on_notification(Notification(method, params))

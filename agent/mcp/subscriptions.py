@@ -168,6 +168,16 @@ class Subscriptions:
             self._open = {id: each for id, each in self._open.items() if each is not subscription}
 
 
+def without_tag(params: Params) -> Params:
+    """A notification's params without what names the subscription."""
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or SUBSCRIPTION_KEY not in meta:
+        return params
+    rest = {name: value for name, value in meta.items() if name != SUBSCRIPTION_KEY}
+    others = {name: value for name, value in params.items() if name != "_meta"}
+    return {**others, "_meta": rest} if rest else others
+
+
 def missed(honoured: Wanted) -> list[tuple[str, Params]]:
     """What may have changed while nobody listened."""
     uris = honoured.get("resourceSubscriptions")

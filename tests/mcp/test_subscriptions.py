@@ -11,9 +11,9 @@ from agent.mcp.client import Client
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Message, Notification, Request, Result
 from agent.mcp.lifecycle import NotOffered
 from agent.mcp.session import McpError, Unreadable
-from agent.mcp.subscriptions import missed
+from agent.mcp.subscriptions import missed, without_tag
 from tests.mcp.foreign_server import ForeignServer, connected, tool
-from tests.mcp.modern_server import META, complete, discovered, meta, without_meta
+from tests.mcp.modern_server import META, complete, discovered, meta
 
 pytestmark = pytest.mark.anyio
 
@@ -54,9 +54,7 @@ def tagged(id: Any, method: str, **params: Any) -> Notification:
 async def listening(server: Broadcaster) -> AsyncIterator[tuple[Client, list[Any]]]:
     heard: list[Any] = []
     begun = server.heard
-    async with connected(
-        server, on_notification=lambda *told: heard.append((told[0], without_meta(told[1])))
-    ) as client:
+    async with connected(server, on_notification=lambda *told: heard.append(told)) as client:
         capabilities = server.answers["server/discover"]["capabilities"]
         if any(settings.get("listChanged") for settings in capabilities.values()):
             await begun.wait()
@@ -190,6 +188,14 @@ async def test_a_list_that_was_read_before_the_server_listens_is_read_again() ->
         await server.say(server.acknowledgement)
         await client.ping()
     assert heard == [("silence", {}), (TOOLS_CHANGED, {})]
+
+
+def test_who_is_told_need_not_know_of_subscriptions() -> None:
+    tag = {META + "subscriptionId": 3}
+    assert without_tag({"uri": "a:b", "_meta": tag}) == {"uri": "a:b"}
+    assert without_tag({"_meta": tag | {"x": 1}}) == {"_meta": {"x": 1}}
+    for untagged in ({"uri": "a:b"}, {"_meta": {"x": 1}}, {"_meta": None}):
+        assert without_tag(untagged) == untagged
 
 
 def test_what_may_have_been_missed() -> None:
