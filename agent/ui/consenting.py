@@ -52,7 +52,7 @@ class Consenting:
     def details(self) -> str:
         rows = self.body(self._edits)
         is_long = len(rows) > FOLDED or any(len(row) > LONGEST_ROW for row in rows)
-        return "\n".join(rows) if is_long and not self.typing else ""
+        return "\n".join(rows) if is_long else ""
 
     def lines(self) -> list[Line]:
         if self._form:
@@ -87,11 +87,12 @@ class Consenting:
             self._form, self._is_writing = None, False
             return
         form.press(key)
-        if form.answer is None:
+        answer, form.answer = form.answer, None
+        if answer is None:
             return
-        content = form.answer.content or {}
-        if form.answer.verdict != "accept" or self._is_writing:
-            self.answer = form.answer
+        content = answer.content or {}
+        if answer.verdict != "accept" or self._is_writing:
+            self.answer = answer
         else:
             self._edits, self._form = _emptied(form) | content, None
 
@@ -99,9 +100,9 @@ class Consenting:
 def folded(rows: list[str], most: int = FOLDED) -> Iterator[Line]:
     """The first of them, and how many more there are; a row that fills screens is cut."""
     for row in rows[:most]:
-        yield "body", row if len(row) <= LONGEST_ROW else f"{row[:LONGEST_ROW]}… (v shows all)"
+        yield "body", row if len(row) <= LONGEST_ROW else f"{row[:LONGEST_ROW]}… (v or ? shows all)"
     if len(rows) > most:
-        yield "body", f"… {len(rows) - most} more lines (v shows all)"
+        yield "body", f"… {len(rows) - most} more lines (v or ? shows all)"
 
 
 def _emptied(form: Filling) -> dict[str, Any]:

@@ -17,7 +17,9 @@ Line = tuple[Style, str]
 CHOICES_SHOWN = 15
 FILLED_SHOWN = 3
 REVIEWED = 15
-"""Fields that are looked over at a glance; `v` shows more."""
+"""Fields that are looked over at a glance."""
+LONGEST_TITLE = 200  # characters; a message that is longer, or has several lines, stands below who asks
+MESSAGE_ROWS, LONGEST_ROW = 6, 400
 
 _DECLINE = "Ctrl-X decline · Ctrl-C cancel"
 
@@ -34,12 +36,17 @@ class Filling:
     _typed: dict[str, str] = field(default_factory=dict)
     _values: dict[str, Any] = field(default_factory=dict)
     _at: int = 0
-    _page: int = 0
     _fault: str = ""
 
     def __post_init__(self) -> None:
         self._fields = form_fields(self.question.schema)
-        self.title = self.title or f"{spell_line(self.question.server)} asks: {spell(self.question.message)}"
+        if self.title:
+            return
+        server, message = spell_line(self.question.server), spell(self.question.message)
+        if len(message) <= LONGEST_TITLE and "\n" not in message:
+            self.title = f"{server} asks: {message}"
+        else:
+            self.title, self.above = f"{server} asks:", (*self.above, *_cut(message.splitlines()))
 
     @property
     def typing(self) -> bool:
@@ -56,9 +63,14 @@ class Filling:
 
     @property
     def details(self) -> str:
-        """All that was filled in, where the review shows only its beginning."""
-        filled = self._filled()
-        return "" if self.typing or len(filled) <= REVIEWED else "\n".join(text for _, text in filled)
+        """All of what is shown in part: a long message, many choices, many fields that were filled in."""
+        rows = spell(self.question.message).splitlines()
+        parts = ["\n".join(rows)] if _cut(rows) != _body(rows) else []
+        if self.typing:
+            parts += [text for _, text in self._choices()] if len(self._choices()) > CHOICES_SHOWN else []
+        elif len(self._filled()) > REVIEWED:
+            parts += [text for _, text in self._filled()]
+        return "\n".join(parts)
 
     def lines(self) -> list[Line]:
         return [("title", self.title), *self.above, *(self._asked() if self.typing else self._review())]
@@ -66,9 +78,6 @@ class Filling:
     def enter(self, text: str) -> None:
         """Take the text for the current field, or say what is wrong with it."""
         one = self._fields[self._at]
-        if text.strip() == "?" and len(one.choices) > CHOICES_SHOWN:
-            self._page = (self._page + 1) % -(-len(one.choices) // CHOICES_SHOWN)
-            return
         self._typed[one.name] = text
         try:
             value = parse(one, text)
@@ -94,7 +103,7 @@ class Filling:
                 pass
 
     def _go(self, at: int) -> None:
-        self._fault, self._page, self._at = "", 0, at
+        self._fault, self._at = "", at
 
     def _given(self) -> list[Field]:
         return [one for one in self._fields[: self._at] if one.name in self._values]
@@ -114,18 +123,20 @@ class Filling:
         yield "title", f"{self._at + 1}/{len(self._fields)} {label}"
         for row in spell(one.description).splitlines():
             yield "body", f"  {row}"
-        yield from self._choices(one)
+        choices = self._choices()
+        yield from choices[:CHOICES_SHOWN]
+        if len(choices) > CHOICES_SHOWN:
+            yield "body", f"  … {len(choices) - CHOICES_SHOWN} more (? shows all)"
         if self._fault:
             yield "error", spell(self._fault)
         yield "keys", f"Enter next · Shift-Tab back · {_DECLINE}"
 
-    def _choices(self, one: Field) -> Iterator[Line]:
-        first = self._page * CHOICES_SHOWN
-        page = one.choices[first : first + CHOICES_SHOWN]
-        for number, choice in enumerate(page, first + 1):
-            yield "body", f"  {f'{number})' if one.numbered else '-'} {spell_line(choice.title)}"
-        if len(one.choices) > CHOICES_SHOWN:
-            yield "body", f"  … of {len(one.choices)}; ? shows the next"
+    def _choices(self) -> list[Line]:
+        one = self._fields[self._at]
+        return [
+            ("body", f"  {f'{number})' if one.numbered else '-'} {spell_line(choice.title)}")
+            for number, choice in enumerate(one.choices, 1)
+        ]
 
     def _review(self) -> Iterator[Line]:
         filled = self._filled()
@@ -136,3 +147,14 @@ class Filling:
             yield "keys", f"Enter accept · {_DECLINE}"
         else:
             yield "keys", f"Enter send · Shift-Tab back · {_DECLINE}"
+
+
+def _body(rows: list[str]) -> tuple[Line, ...]:
+    return tuple(("body", f"  {row}") for row in rows)
+
+
+def _cut(rows: list[str]) -> tuple[Line, ...]:
+    """The beginning of a long message."""
+    shown = [row if len(row) <= LONGEST_ROW else f"{row[:LONGEST_ROW]}… (? shows all)" for row in rows[:MESSAGE_ROWS]]
+    more = [f"… {len(rows) - MESSAGE_ROWS} more lines (? shows all)"] if len(rows) > MESSAGE_ROWS else []
+    return _body([*shown, *more])

@@ -14,6 +14,7 @@ TAIL_ROWS = 8
 BAR = 20
 
 _BELOW = ("error", "keys")
+_TITLE = "class:question.title"
 
 Fragment = tuple[str, str]
 """A style of the application and a text."""
@@ -56,24 +57,27 @@ class Region:
         lines += [("class:queued", cut(f"  queued: {clean_line(line)}", width)) for line in self.queued]
         if self.dialogue is None:
             return lines[-max(1, rows) :]
-        asked = [line for line in self.dialogue.lines() if line[0] not in _BELOW]
-        title, rest = _rows(width, asked[:1]), _rows(width, asked[1:])
-        title += [("class:queued", cut(f"  next: {clean_line(one.lines()[0][1])}", width)) for one in self.waiting]
-        return _pinned(lines, title, rest, max(2, rows))
+        title, *rest = [line for line in self.dialogue.lines() if line[0] not in _BELOW]
+        asked = _rows(width, [title])
+        asked += [(_TITLE, cut(f"  next: {clean_line(one.lines()[0][1])}", width)) for one in self.waiting]
+        return _pinned(lines, asked + _rows(width, rest), max(2, rows))
 
     def below(self, width: int) -> list[Fragment]:
         """What stands under the line a question is answered on: what is wrong with it, and which keys there are."""
         return _rows(width, [line for line in self.dialogue.lines() if line[0] in _BELOW]) if self.dialogue else []
 
 
-def _pinned(lines: list[Fragment], title: list[Fragment], rest: list[Fragment], rows: int) -> list[Fragment]:
-    """Who asks is never out of sight: what there is no room for goes from above the question first, then within it."""
-    room = max(1, rows - len(rest))
-    if room < len(title):
-        title = title[: max(1, min(len(title), rows // 2))]
-        rest = rest[-(rows - len(title)) :]
-    lines = lines[len(lines) - max(0, min(len(lines), rows - len(title) - len(rest))) :]
-    return [*lines, *title, *rest]
+def _pinned(lines: list[Fragment], asked: list[Fragment], rows: int) -> list[Fragment]:
+    """Who asks for what is never out of sight: what there is no room for goes from above the question, then within."""
+    surplus = len(asked) - rows
+    kept: list[Fragment] = []
+    for style, text in asked:
+        if surplus > 0 and style != _TITLE:
+            surplus -= 1
+        else:
+            kept.append((style, text))
+    above = max(0, rows - len(kept))
+    return [*lines[len(lines) - min(len(lines), above) :], *kept[:rows]]
 
 
 def _rows(width: int, lines: list[Line]) -> list[Fragment]:

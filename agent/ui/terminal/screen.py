@@ -173,7 +173,9 @@ class Screen:
         """The Enter key: send the draft, or answer what is asked."""
         self.region.hint = ""
         if dialogue := self.region.dialogue:
-            if dialogue.typing:
+            if dialogue.typing and self.entry.text.strip() == "?" and dialogue.details:
+                self.print(dialogue.details + "\n")
+            elif dialogue.typing:
                 dialogue.enter(self.entry.text)
             else:
                 dialogue.press("enter")
@@ -189,7 +191,7 @@ class Screen:
         dialogue = self.region.dialogue
         if dialogue is None:
             return
-        if key == "v" and dialogue.details:
+        if key in ("v", "?") and dialogue.details:
             self.print(dialogue.details + "\n")
             return
         dialogue.press(key)
