@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from agent.mcp.admission import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_REVISION
+from agent.mcp.cache import CACHEABLE
+from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import Params
 from agent.mcp.mirrors import Mirrors
 from agent.mcp.probing import newest, revisions
@@ -13,6 +15,8 @@ from agent.mcp.routing import REVISION_KEY
 from agent.mcp.session import McpError, OnProgress, OnSending, Session, Unreadable
 from agent.mcp.tracing import TraceContext, passed_on
 
+REPEATABLE = frozenset({*CACHEABLE, "prompts/get", "completion/complete"})
+"""What may be asked again where the answer was lost on its way: nothing comes of it but the answer."""
 LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 
 
@@ -49,6 +53,10 @@ class StatelessRequests:
             if not await self._can_do_better(method, error):
                 raise _explained(error) from None
             result = await self._send(method, params, on_progress, on_sending)
+        except ConnectionLost as error:
+            if method not in REPEATABLE or not _is_of_its_stream(error):
+                raise
+            result = await self._send(method, params, on_progress, on_sending)
         if not isinstance(result, dict):
             raise Unreadable(f"The server's answer to {method} is no object.")
         return result
@@ -75,6 +83,13 @@ class StatelessRequests:
             await self._list_tools()
             return True
         return False
+
+
+def _is_of_its_stream(error: ConnectionLost) -> bool:
+    """Whether only the stream of this one request is gone. A refusal would be one again."""
+    from agent.mcp.exchange import Refused
+
+    return not isinstance(error, Refused)
 
 
 def _explained(error: McpError) -> McpError:

@@ -217,6 +217,16 @@ async def test_a_stream_that_ends_without_an_answer_fails_the_call_and_no_other(
         assert await client.list_prompts() == []
 
 
+async def test_what_can_be_asked_again_is_if_its_stream_was_lost() -> None:
+    lost = iter([events(b": nothing\n\n"), complete(prompts=[{"name": "p"}])])
+    async with connected({"server/discover": discovered(), "prompts/list": lambda params: next(lost)}) as (
+        client,
+        server,
+    ):
+        assert [prompt.name for prompt in await client.list_prompts()] == ["p"]
+    assert methods(server) == ["server/discover", "prompts/list", "prompts/list"]
+
+
 async def test_progress_comes_on_the_stream_of_its_call() -> None:
     reports: list[Any] = []
     progress = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 2, "progress": 1}}
