@@ -20,8 +20,8 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.transports.pipe import PipeReader, PipeWriter, large_pipe
 
-EOF_SECONDS = 2.0  # for a server to leave by itself once its stdin is closed
-TERM_SECONDS = 1.0
+EOF_SECONDS = 0.6  # for a server to leave by itself once its stdin is closed; a person waits for it
+TERM_SECONDS = 0.4
 KILL_SECONDS = 1.0
 POLL_SECONDS = 0.02
 SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about the end
@@ -59,7 +59,7 @@ class Child:
         self._swept = True
 
     async def end(self) -> None:
-        """The whole ladder, at most four seconds. To be called under a shield, while somebody drains its output."""
+        """The whole ladder, at most two seconds. To be called under a shield, while somebody drains its output."""
         await self.stdin.aclose()
         with anyio.move_on_after(EOF_SECONDS):
             await self.wait()

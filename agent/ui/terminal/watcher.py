@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -20,14 +21,17 @@ from agent.chat.events import (
 )
 from agent.chat.messages import Usage
 from agent.chat.outbox import Outbox, Pending
-from agent.ui.dialogues import dialogue
 from agent.ui.escapes import Cleaner, cleaned
 from agent.ui.lines import call_line
+from agent.ui.putting import put
 from agent.ui.terminal.asking import withdraw
 from agent.ui.terminal.blocks import Blocks
 from agent.ui.terminal.paint import Painter
 from agent.ui.terminal.region import Running
 from agent.ui.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from agent.host.host import Host
 
 _THOUGHTS = 2_000
 """Characters of the model's thinking that are kept to be seen."""
@@ -36,27 +40,33 @@ _THOUGHTS = 2_000
 class Watcher:
     """Follows what happens. `turns` counts the turns whose end has been shown."""
 
-    def __init__(self, screen: Screen, painter: Painter, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, screen: Screen, painter: Painter, on_change: Callable[[], None], host: Host | None = None
+    ) -> None:
         self.usage = Usage()
         self.servers: dict[str, str] = {}
         self.samples: list[SampleFinished] = []
-        self.turns, self._turn_ended = 0, anyio.Event()
-        self._screen, self._painter, self._on_change = screen, painter, on_change
+        self.turns, self._turn_ended, self._following = 0, anyio.Event(), True
+        self._screen, self._painter, self._on_change, self._host = screen, painter, on_change, host
         self._blocks, self._cleaner, self._origin = Blocks(), Cleaner(), ""
 
     async def follow(self, outbox: Outbox) -> None:
         """What happens meanwhile is shown above a question; other questions wait behind it."""
-        async with anyio.create_task_group() as questions:
-            async for item in outbox.items:
-                if not isinstance(item, Pending):
-                    self.show(item)
-                elif item.open:
-                    self._end_text()
-                    questions.start_soon(self._ask, item)
+        try:
+            async with anyio.create_task_group() as questions:
+                async for item in outbox.items:
+                    if not isinstance(item, Pending):
+                        self.show(item)
+                    elif item.open:
+                        self._end_text()
+                        questions.start_soon(self._ask, item)
+        finally:
+            self._following = False
+            self._turn_ended.set()
 
     async def caught_up(self, turns: int) -> None:
-        """Wait until the end of that many turns has been shown."""
-        while self.turns < turns:
+        """Wait until the end of that many turns has been shown, or nothing will be shown any more."""
+        while self._following and self.turns < turns:
             self._turn_ended = anyio.Event()
             await self._turn_ended.wait()
 
@@ -109,7 +119,7 @@ class Watcher:
         """Put a question, unless and until nobody wants the answer any more."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(withdraw, pending, tasks.cancel_scope)
-            pending.reply(await self._screen.ask(dialogue(pending.question)))
+            pending.reply(await put(pending.question, self._screen.ask, self._host))
             tasks.cancel_scope.cancel()
 
     def _text(self, text: str, origin: str) -> None:

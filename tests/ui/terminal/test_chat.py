@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -177,6 +178,16 @@ def test_a_signal_ends_the_chat_in_good_order(chat: Open, number: signal.Signals
     on.kill(number)
     assert on.wait_for_exit() == code
     assert b"Traceback" not in on.raw
+
+
+def test_leaving_in_the_middle_of_a_call_is_as_quick_as_leaving(chat: Open) -> None:
+    on = chat("-m", "mock/demo", "-y")
+    on.type("run long_task for 60 seconds with 1200 steps\r")
+    on.wait_for("step 1")
+    began = time.monotonic()
+    on.type("\x04")
+    assert on.wait_for_exit() == 0
+    assert time.monotonic() - began < 4
 
 
 def test_a_narrower_window_is_drawn_anew(chat: Open) -> None:

@@ -67,6 +67,15 @@ async def test_a_turn_as_it_stands_on_the_screen_cell_by_cell() -> None:
         assert (watcher.usage, watcher.turns) == (Usage(10, 4), 1)
 
 
+async def test_nobody_waits_for_a_screen_that_is_not_brought_up_to_date_any_more() -> None:
+    async with watched() as (_, outbox, watcher), anyio.create_task_group() as tasks:
+        tasks.start_soon(watcher.caught_up, 1)
+        await anyio.wait_all_tasks_blocked()
+        outbox.close()
+    with anyio.fail_after(5):
+        await watcher.caught_up(1)
+
+
 async def test_what_is_finished_is_never_drawn_again() -> None:
     async with watched() as (on, outbox, _):
         for word in ("one ", "two\n\n", "three ", "four ", "five\n\n", "six"):
