@@ -9,9 +9,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, redirect_stdout
-from dataclasses import dataclass
-from functools import partial, wraps
-from inspect import Parameter, isawaitable, iscoroutinefunction, signature
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import ObjectStream
 
-from agent.mcp import Context, Server
+from agent.mcp import Server
 from servers.custom_config import Config, ConfigFault, Prompt, Resource, Tool, read_config
 from servers.custom_features import Feature, offer, withdraw
 from servers.custom_modules import Function, Modules
@@ -28,13 +26,6 @@ POLL_SECONDS = 0.3  # between two looks at the files
 
 Stamp = tuple[int, int, int] | None
 """When a file was written, its size and its number, or None if there is none: another one is another file."""
-
-
-@dataclass(slots=True)
-class Told:
-    """The fault that a client was told of last."""
-
-    fault: str | None = None
 
 
 class Custom:
@@ -52,7 +43,13 @@ class Custom:
         self._turn = anyio.Lock()
         self._stamps = self._seen = stamps([self._path])
         config, features = self._load(anew=True)
-        self.server = Server(config.name, title=config.title, instructions=config.instructions, lifespan=self._lifespan)
+        self.server = Server(
+            config.name,
+            title=config.title,
+            instructions=config.instructions,
+            lifespan=self._lifespan,
+            offers=("tools", "prompts", "resources"),  # the file may come to name the first of them later
+        )
         self._apply(features)
 
     def _load(self, *, anew: bool) -> tuple[Config, dict[str, Feature]]:
@@ -86,7 +83,7 @@ class Custom:
                 withdraw(self.server, feature)
         for key, feature in features.items():
             if self._features.get(key) != feature:
-                offer(self.server, feature, self._reporting)
+                offer(self.server, feature)
         self._features = dict(features)
         self._stamps = self._seen = stamps(self._watched()) | self._stamps
 
@@ -117,6 +114,7 @@ class Custom:
             self._fault = f"{fault} What was there before stays in use."
             self._stamps = self._seen = stamps(self._watched()) | self._stamps
             sys.stderr.write(f"custom: {self._fault}\n")
+            self.server.log("warning", self._fault, logger="custom")
         else:
             self._fault = None
             self._apply(features)
@@ -126,38 +124,11 @@ class Custom:
         return {self._path, *self._modules.files, *shown}
 
     @asynccontextmanager
-    async def _lifespan(self, _: Server) -> AsyncIterator[Told]:
+    async def _lifespan(self, _: Server) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch)
-            yield Told()
+            yield
             tasks.cancel_scope.cancel()
-
-    def _reporting(self, function: Function) -> Function:
-        """The function, which first tells its caller of a broken edit: a client hears only while it asks."""
-
-        @wraps(function)
-        async def reporting(*, context_of_custom: Context, **arguments: Any) -> Any:
-            told: Told = context_of_custom.lifespan
-            if told.fault != self._fault:
-                told.fault = self._fault
-                if self._fault:
-                    await context_of_custom.log("warning", self._fault, logger="custom")
-            return await invoke(function, arguments)
-
-        made: Any = reporting
-        known = signature(function)
-        context = Parameter("context_of_custom", Parameter.KEYWORD_ONLY, annotation=Context)
-        made.__signature__ = known.replace(parameters=[*known.parameters.values(), context])
-        made.__annotations__ = {**getattr(function, "__annotations__", {}), context.name: Context}
-        return reporting
-
-
-async def invoke(function: Function, arguments: Mapping[str, Any]) -> Any:
-    """Await an `async def`; run a plain `def` in a worker thread, as the server does."""
-    if iscoroutinefunction(function):
-        return await function(**arguments)
-    value = await anyio.to_thread.run_sync(partial(function, **arguments), abandon_on_cancel=True)
-    return await value if isawaitable(value) else value
 
 
 async def try_out(path: Path, features: Iterable[Feature]) -> None:

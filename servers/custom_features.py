@@ -6,7 +6,7 @@ import mimetypes
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter, Signature
@@ -25,8 +25,6 @@ SHOWN_PATHS = 100  # of a folder, as completions
 VISITED_PATHS = 10_000
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
-
-Wrap = Callable[[Function], Function]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +64,8 @@ class Feature:
         return None if path is None else self.folder / Path(path).expanduser()
 
 
-def offer(server: Server, feature: Feature, wrap: Wrap = lambda function: function) -> None:
-    """Register a feature; `wrap` is put round its function.
+def offer(server: Server, feature: Feature) -> None:
+    """Register a feature.
 
     Raises:
         ValueError, TypeError: it cannot be offered. The text says why.
@@ -79,14 +77,14 @@ def offer(server: Server, feature: Feature, wrap: Wrap = lambda function: functi
             function = feature.imported or _shaped(
                 _command(table, feature.folder), table.command or [], table.arguments
             )
-            server.tool(name=feature.name, annotations=table.annotations or None, **about)(wrap(function))
+            server.tool(name=feature.name, annotations=table.annotations or None, **about)(function)
         case Prompt():
             function = _shaped(partial(fill, table.template), [table.template], table.arguments)
-            server.prompt(name=feature.name, **about)(wrap(function))
+            server.prompt(name=feature.name, **about)(function)
         case Resource():
             mime_type = table.mime_type or _guessed(table)
             register = server.resource(feature.uri, name=feature.name, mime_type=mime_type, **about)
-            register(wrap(_reader(feature, table)))
+            register(_reader(feature, table))
             if folder := feature.directory:
                 server.completion(feature.uri, "path")(partial(_paths_in, folder))
 
@@ -99,6 +97,8 @@ def withdraw(server: Server, feature: Feature) -> None:
             server.remove_prompt(feature.name)
         case Resource():
             server.remove_resource(feature.uri)
+            if feature.directory:
+                server.remove_completion(feature.uri, "path")
 
 
 def fill(template: str, /, **values: str) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agent.mcp.client import Client
     from agent.mcp.content import Audio, Image, ToolResult
-    from agent.mcp.context import ClientRefused, Context
+    from agent.mcp.context import Context
+    from agent.mcp.dialogue import ClientRefused
     from agent.mcp.envelope import ConnectionLost
     from agent.mcp.lifecycle import HandshakeFailed, NotOffered
     from agent.mcp.server import Server
@@ -51,7 +52,7 @@ HOMES = {
     "Audio": "content",
     "Caching": "service",
     "Client": "client",
-    "ClientRefused": "context",
+    "ClientRefused": "dialogue",
     "ConnectionLost": "envelope",
     "Context": "context",
     "HandshakeFailed": "lifecycle",

@@ -14,7 +14,8 @@ import anyio.from_thread
 import anyio.lowlevel
 
 from agent.mcp.background import background
-from agent.mcp.context import LEVELS, Caller, ClientRefused, Context
+from agent.mcp.context import Context
+from agent.mcp.dialogue import LEVELS, Caller, ClientRefused
 from agent.mcp.envelope import Channel, Closed, Garbled
 from agent.mcp.features import RESOURCE_NOT_FOUND
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Params, Request, RequestId
@@ -26,7 +27,7 @@ from agent.mcp.routing import REVISION_HEADER
 from agent.mcp.service import Json, Life, Service
 from agent.mcp.session import McpError, Session
 from agent.mcp.stateless import Stateless, is_stateless
-from agent.mcp.subscribers import Change, within
+from agent.mcp.subscribers import UPDATED, Change, within
 
 logger = logging.getLogger(__name__)
 
@@ -198,7 +199,7 @@ class Connection:
         method, name = change
         if name is None:
             return declares(self._declared, method.split("/")[1])
-        return any(within(name, self._subscribed))
+        return method == UPDATED and any(within(name, self._subscribed))
 
     async def _announce(self) -> None:
         while True:

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar, overload
+from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
 
 from agent.mcp.admission import MISSING_CAPABILITY
 from agent.mcp.content import Message
+from agent.mcp.dialogue import Caller, ClientRefused, Dialogue, Level
 from agent.mcp.forms import Form, SchemaForm, needs_newer
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, RequestId, as_request_id
-from agent.mcp.lifecycle import NEWEST_HANDSHAKE, Capabilities, at_least, declares
+from agent.mcp.lifecycle import Capabilities, at_least, declares
 from agent.mcp.sampling import Sample, SampleTools, ToolChoice, read_sample, sampling_params
-from agent.mcp.session import McpError
 from agent.mcp.visits import Visit, read_visit, visit_params
-
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 TOOL_ROUNDS = 10  # times a model may be asked in one `sample` that runs tools for it
 
 T = TypeVar("T")
-Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
-
-
-class ClientRefused(McpError):
-    """The client answered a question with an error, or never offered to answer such questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,46 +45,6 @@ class Root:
 
     uri: str
     name: str | None = None
-
-
-@dataclass(slots=True)
-class Caller:
-    """The client, as far as it made itself known. `log_level` is None if it wants no log messages."""
-
-    revision: str = NEWEST_HANDSHAKE
-    capabilities: Capabilities = field(default_factory=dict)
-    info: Mapping[str, Any] = field(default_factory=dict)
-    log_level: str | None = "info"
-
-    def wants_log(self, level: str) -> bool:
-        return self.log_level is not None and LEVELS.index(level) >= LEVELS.index(self.log_level)
-
-
-class Dialogue(Protocol):
-    """How to reach the client during one request of its. Each era of the protocol has its own way."""
-
-    is_task: bool
-    """Whether the client polls for progress, and need not have asked for it."""
-
-    async def ask(self, method: str, params: Params | None, key: str | None) -> Any:
-        """The client's result. Raises ClientRefused where it answers with an error."""
-        ...
-
-    async def tell(self, method: str, params: Params) -> None:
-        """Send a notification that belongs to the request."""
-        ...
-
-    async def once(self, key: str, compute: Callable[[], Awaitable[Any]]) -> Any:
-        """The value of `compute`, which runs only once however often the request is entered again."""
-        ...
-
-    async def begin_task(self) -> None:
-        """Go on as a task, if the client and the tool can."""
-        ...
-
-    async def release(self) -> None:
-        """Send the client away from the stream it waits on; it comes back for the answer."""
-        ...
 
 
 class Context:

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from agent.mcp.admission import MISSING_CAPABILITY
 from agent.mcp.content import contents, message_for, messages, text
-from agent.mcp.context import ClientRefused, Context
+from agent.mcp.context import Context
+from agent.mcp.dialogue import ClientRefused
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from agent.mcp.lifecycle import at_least
 from agent.mcp.results import Returns

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agent.mcp.background import background
 from agent.mcp.catalogue import Catalogue, Kind
 from agent.mcp.connection import Connection
-from agent.mcp.context import Level
+from agent.mcp.dialogue import Level
 from agent.mcp.envelope import Channel
 from agent.mcp.kept_tasks import KeptTasks
 from agent.mcp.reentry import Rounds

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.mcp.admission import UNSUPPORTED_REVISION
 from agent.mcp.catalogue import TASKS
-from agent.mcp.context import LEVELS, Caller
+from agent.mcp.dialogue import LEVELS, Caller
 from agent.mcp.jsonrpc import INVALID_PARAMS, Request
 from agent.mcp.kept_tasks import require_tasks
 from agent.mcp.lifecycle import CLIENT_KEY, STATELESS_REVISIONS, declares

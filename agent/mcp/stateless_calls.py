@@ -9,7 +9,8 @@ from typing import Any
 
 from agent.mcp.admission import HEADER_MISMATCH
 from agent.mcp.catalogue import TASKS
-from agent.mcp.context import Caller, Context, Dialogue
+from agent.mcp.context import Context
+from agent.mcp.dialogue import Caller, Dialogue
 from agent.mcp.features import Tool
 from agent.mcp.jsonrpc import INTERNAL_ERROR, Params, Request
 from agent.mcp.kept_tasks import require_tasks

@@ -83,6 +83,8 @@ class Subscriber:
             return change if method in self._methods else None
         if method == TASK_CHANGED:
             return change if name in self._tasks else None
+        if method != UPDATED:
+            return None
         known = next(within(name, self._uris), None)
         if known is None:
             return None

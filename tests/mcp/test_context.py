@@ -11,7 +11,8 @@ import anyio.from_thread
 import pytest
 
 from agent.mcp import Context, McpError, Server
-from agent.mcp.context import Accepted, ClientRefused, Declined, Root
+from agent.mcp.context import Accepted, Declined, Root
+from agent.mcp.dialogue import ClientRefused
 from agent.mcp.jsonrpc import Failure
 from tests.mcp.raw_client import raw_client, text_of
 

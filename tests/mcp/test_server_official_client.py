@@ -24,10 +24,10 @@ async def connected(mode: str = "auto", **callbacks: Any) -> AsyncIterator[Clien
             yield client
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_it_finds_everything(mode: str) -> None:
+@pytest.mark.parametrize(("mode", "revision"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
+async def test_it_finds_everything(mode: str, revision: str) -> None:
     async with connected(mode) as client:
-        assert client.protocol_version == "2025-11-25"
+        assert client.protocol_version == revision
         tools = {tool.name for tool in (await client.list_tools()).tools}
         assert {"echo", "add", "long_task", "book_seat", "summarize", "plan_trip"} <= tools
         assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["code_review"]
@@ -59,7 +59,8 @@ async def test_it_hears_of_progress() -> None:
     assert heard == [(1, 2, "step 1 of 2"), (2, 2, "step 2 of 2")]
 
 
-async def test_its_model_is_asked() -> None:
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_its_model_is_asked(mode: str) -> None:
     async def sampling(context: Any, params: mcp_types.CreateMessageRequestParams) -> mcp_types.CreateMessageResult:
         assert params.max_tokens == 200
         return mcp_types.CreateMessageResult(
@@ -69,15 +70,16 @@ async def test_its_model_is_asked() -> None:
             stop_reason="endTurn",
         )
 
-    async with connected(sampling_callback=sampling) as client:
+    async with connected(mode, sampling_callback=sampling) as client:
         assert (await client.call_tool("summarize", {"text": "long"})).content[0].text == "Short."
 
 
-async def test_its_person_is_asked() -> None:
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_its_person_is_asked(mode: str) -> None:
     async def elicit(context: Any, params: mcp_types.ElicitRequestParams) -> mcp_types.ElicitResult:
         return mcp_types.ElicitResult(action="accept", content={"place": "aisle", "meal": True})
 
-    async with connected(elicitation_callback=elicit) as client:
+    async with connected(mode, elicitation_callback=elicit) as client:
         result = await client.call_tool("book_seat", {"train": "ICE 9"})
     assert result.content[0].text == "Booked on ICE 9: aisle, with a meal."
 

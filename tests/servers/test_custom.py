@@ -48,6 +48,9 @@ class Heard:
         self._more.set()
         self._more = anyio.Event()
 
+    async def more(self) -> None:
+        await self._more.wait()
+
     async def hear(self, *awaited: str) -> None:
         while not set(awaited) <= set(self.all):
             await self._more.wait()
@@ -55,10 +58,11 @@ class Heard:
 
 
 @asynccontextmanager
-async def connected(config: Path, heard: Heard | None = None) -> AsyncIterator[Client]:
+async def connected(config: Path, heard: Heard | None = None, protocol: str = "auto") -> AsyncIterator[Client]:
     with anyio.fail_after(15):
         custom = await anyio.to_thread.run_sync(Custom, config)
-        async with Client(memory(custom.server), on_notification=(heard or Heard()).note) as client:
+        note = (heard or Heard()).note
+        async with Client(memory(custom.server), on_notification=note, protocol=protocol) as client:
             yield client
 
 
@@ -110,7 +114,7 @@ async def test_a_tool_is_described_by_its_function_and_by_the_file(config: Path)
         "[tools.fail]\nimport = 'package.sums:fail'\n",
     )
     heard = Heard()
-    async with connected(config, heard) as client:
+    async with connected(config, heard, "2025-11-25") as client:
         add, more, _ = await client.list_tools()
         assert (add.title, add.description, more.description) == ("Sum", "Add numbers.", "Again.")
         assert more.annotations.model_dump(exclude_none=True) == {"read_only_hint": True}
@@ -201,7 +205,7 @@ async def test_nothing_but_the_visible_files_of_a_folder_is_read(config: Path, d
         for uri in (f"custom://docs/{path}", "custom://gone"):
             with pytest.raises(McpError, match="Resource not found") as refusal:
                 await client.read_resource(uri)
-            assert refusal.value.code == -32002
+            assert refusal.value.code == -32602
 
 
 TOOL = "[tools.t]\nimport = 'lib:f'\n"
@@ -343,15 +347,17 @@ async def test_a_broken_edit_keeps_what_there_was_and_warns_once(
     for name, text in sound.items():
         write(config.parent / name, text)
     heard = Heard()
-    async with connected(config, heard) as client:
+    async with connected(config, heard, "2025-11-25") as client:  # the last revision with logs that belong to no call
         await client.subscribe("custom://note")
         name, text = BREAKS[broken]
         write(config.parent / name, text)
         write(config.parent / "note.txt", "two")  # is told when the same look at the files is through
-        await heard.hear("custom://note")
+        while "custom://note" not in heard.all:
+            await heard.more()
         for _ in range(2):
             assert said(await client.call_tool("greet")) == "one"
-        [warning] = heard.all
+        warnings = [told for told in heard.all if told != "custom://note"]
+        [warning] = warnings
         assert warning.startswith(f"{config}: ") or warning.startswith(f"{config} is no TOML: ")
         assert warning.endswith(" What was there before stays in use.")
         assert f"custom: {warning}\n" in capsys.readouterr().err
@@ -366,10 +372,9 @@ async def test_a_broken_edit_keeps_what_there_was_and_warns_once(
 async def test_a_module_that_was_missing_is_taken_when_it_comes(config: Path) -> None:
     write(config, "[tools.t]\ncommand = ['true']\n")
     heard = Heard()
-    async with connected(config, heard) as client:
+    async with connected(config, heard, "2025-11-25") as client:
         write(config, "[tools.t]\nimport = 'late:f'\n[resources.r]\ntext = 'x'")
-        while not heard.all:
-            await client.call_tool("t")
+        await heard.more()
         assert heard.all[0].startswith(f"{config}: tools.t.import: there is no module late in {config.parent}.")
         write(config.parent / "late.py", "def f() -> str: return 'here'")
         await heard.hear("tools/list_changed")

@@ -38,7 +38,7 @@ def test_it_starts_with_little() -> None:
 async def test_it_shows_one_of_everything() -> None:
     async with client() as demo:
         tools = {tool.name: tool for tool in await demo.list_tools()}
-        assert list(tools) == ["echo", "add", "long_task", "book_seat", "summarize", "plan_trip"]
+        assert list(tools) == ["echo", "add", "long_task", "book_seat", "link_account", "summarize", "plan_trip"]
         assert all(tool.description for tool in tools.values())
         assert tools["add"].output_schema == {
             "type": "object",
@@ -112,7 +112,7 @@ async def test_a_booking_is_announced_to_who_subscribed() -> None:
     async def person(method: str, params: dict[str, Any]) -> Any:
         return {"action": "accept", "content": {"place": "aisle", "meal": True}}
 
-    async with client(person, on_notification=note) as demo:
+    async with client(person, on_notification=note, protocol="2025-11-25") as demo:
         await demo.subscribe("demo://bookings")
         await demo.call_tool("book_seat", {"train": "ICE 2"})
         with anyio.fail_after(5):
@@ -154,13 +154,23 @@ async def test_a_trip_is_planned_with_tools() -> None:
     assert sights["content"] == [{"type": "text", "text": '["Opera House"]'}]
 
 
-@pytest.mark.parametrize("tool", ["summarize", "plan_trip", "book_seat"])
+ASKING = {
+    "summarize": {"text": "x"},
+    "plan_trip": {"city": "x"},
+    "book_seat": {"train": "x"},
+}
+
+
+@pytest.mark.parametrize("tool", ASKING)
 async def test_a_client_without_the_means_is_told(tool: str) -> None:
-    arguments = {"summarize": {"text": "x"}, "plan_trip": {"city": "x"}, "book_seat": {"train": "x"}}
-    async with client() as demo:
-        result = await demo.call_tool(tool, arguments[tool])
+    async with client(protocol="2025-11-25") as demo:
+        result = await demo.call_tool(tool, ASKING[tool])
     assert result.is_error
     assert text_of(result).startswith("This client does not offer ")
+    async with client() as demo:
+        with pytest.raises(McpError, match="This client does not offer ") as refused:
+            await demo.call_tool(tool, ASKING[tool])
+    assert refused.value.code == -32021
 
 
 async def test_the_prompt_names_both_arguments() -> None:
@@ -180,4 +190,4 @@ async def test_resources_are_read() -> None:
         assert sights.text == '["Fushimi Inari","Nishiki Market"]'  # type: ignore[union-attr]
         with pytest.raises(McpError) as caught:
             await demo.read_resource("demo://sights/Atlantis")
-    assert (caught.value.code, caught.value.data) == (-32002, {"uri": "demo://sights/Atlantis"})
+    assert (caught.value.code, caught.value.data) == (-32602, {"uri": "demo://sights/Atlantis"})

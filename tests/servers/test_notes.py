@@ -154,7 +154,7 @@ async def test_notes_are_resources(store: Store) -> None:
         assert (text.mime_type, text.text) == ("text/markdown", "# Bread\nrye")
         [index] = (await client.read_resource(INDEX)).contents
         assert json.loads(index.text) == [{"id": 1, "title": "Bread", "tags": [], "modified": note.modified}]
-        for uri, code in [("notes://2", -32002), ("notes://x", -32602), (f"notes://{10**30}", -32002)]:
+        for uri, code in [("notes://2", -32602), ("notes://x", -32602), (f"notes://{10**30}", -32602)]:
             with pytest.raises(McpError) as refusal:
                 await client.read_resource(uri)
             assert refusal.value.code == code

@@ -1,0 +1,59 @@
+"""How a server reaches its client while a request of that client runs; each era of the protocol has its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from agent.mcp.jsonrpc import Params
+from agent.mcp.lifecycle import NEWEST_HANDSHAKE, Capabilities
+from agent.mcp.session import McpError
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+
+
+class ClientRefused(McpError):
+    """The client answered a question with an error, or never offered to answer such questions."""
+
+
+@dataclass(slots=True)
+class Caller:
+    """The client, as far as it made itself known. `log_level` is None if it wants no log messages."""
+
+    revision: str = NEWEST_HANDSHAKE
+    capabilities: Capabilities = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)
+    log_level: str | None = "info"
+
+    def wants_log(self, level: str) -> bool:
+        return self.log_level is not None and LEVELS.index(level) >= LEVELS.index(self.log_level)
+
+
+class Dialogue(Protocol):
+    """How to reach the client during one request of its. Each era of the protocol has its own way."""
+
+    is_task: bool
+    """Whether the client polls for progress, and need not have asked for it."""
+
+    async def ask(self, method: str, params: Params | None, key: str | None) -> Any:
+        """The client's result. Raises ClientRefused where it answers with an error."""
+        ...
+
+    async def tell(self, method: str, params: Params) -> None:
+        """Send a notification that belongs to the request."""
+        ...
+
+    async def once(self, key: str, compute: Callable[[], Awaitable[Any]]) -> Any:
+        """The value of `compute`, which runs only once however often the request is entered again."""
+        ...
+
+    async def begin_task(self) -> None:
+        """Go on as a task, if the client and the tool can."""
+        ...
+
+    async def release(self) -> None:
+        """Send the client away from the stream it waits on; it comes back for the answer."""
+        ...
