@@ -53,8 +53,8 @@ def _size(asked: ApproveSampling) -> str:
     count = len(asked.request.messages)
     parts = [
         f"{count} message{'s' * (count != 1)}",
-        f"about {asked.tokens:,} tokens, at most {asked.request.max_tokens or 0:,} back",
-        f"cost at most {'–' if asked.cost is None else f'${asked.cost:.4f}'}",
+        f"about {asked.tokens:,} token{'s' * (asked.tokens != 1)}, at most {asked.request.max_tokens or 0:,} back",
+        f"cost: {'–' if asked.cost is None else f'at most ${asked.cost:.4f}'}",
         *([f"model: {spell_line(asked.why)}"] if asked.why else []),
     ]
     return " · ".join(parts)
