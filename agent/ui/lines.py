@@ -30,6 +30,23 @@ def fold(text: str, folded: int) -> list[str]:
     return shown if more <= 0 else [*shown, f"… {more} more line{'s' * (more != 1)}"]
 
 
+def message_text(content: tuple[Content, ...]) -> str:
+    """What a person said, and a line about each thing that went along."""
+    first, *more = content or (Text(""),)
+    return "\n".join([_part(first), *(f"+ {_named(part)}" for part in more)])
+
+
+def _named(part: Content) -> str:
+    if not isinstance(part, Text):
+        return _part(part)
+    line = part.text.partition("\n")[0]
+    return (
+        clean_line(line, 100)
+        if len(line) == len(part.text)
+        else f"{clean_line(line, 100)} … ({len(part.text):,} characters)"
+    )
+
+
 def flat(content: tuple[Content, ...]) -> str:
     """Content as text; what is no text is described."""
     return "\n".join(_part(part) for part in content)

@@ -13,7 +13,7 @@ from agent.chat.outbox import Outbox, Pending
 from agent.chat.provider import ProviderError
 from agent.chat.report import Report
 from agent.host.config import Config, ConfigError
-from agent.host.host import HostError, open_host
+from agent.host.host import Host, HostError, open_host
 from agent.host.policies import headless_policy
 from agent.ui.environment import Environment
 from agent.ui.exit_codes import ExitCode, exit_code
@@ -76,6 +76,7 @@ class _OneShot:
         self._report = Report()
         self._code: ExitCode | None = None
         self._work = anyio.CancelScope()
+        self._host: Host | None = None
 
     async def run(self, prompt: str) -> ExitCode:
         """Ask, and print the answer or why there is none."""
@@ -96,6 +97,7 @@ class _OneShot:
         with anyio.move_on_after(self._config.settings.chat.timeout) as limit:
             try:
                 async with open_host(self._config, outbox, interactive=self._ask) as host:
+                    self._host = host
                     await host.settled()
                     await host.agent.turn(user(prompt))
             except (HostError, ConfigError, ProviderError) as error:
@@ -114,7 +116,7 @@ class _OneShot:
             if isinstance(item, Pending):
                 from agent.ui.terminal.asking import answer_beside
 
-                await answer_beside(item, self._environment)
+                await answer_beside(item, self._environment, self._host)
                 continue
             self._report.add(item)
             try:

@@ -8,20 +8,22 @@ import anyio
 
 from agent.chat.outbox import Pending
 from agent.chat.questions import Answer
-from agent.ui.dialogues import Dialogue, dialogue
+from agent.ui.dialogues import Dialogue
 from agent.ui.environment import Environment
+from agent.ui.putting import put
 
 if TYPE_CHECKING:
+    from agent.host.host import Host
     from agent.ui.terminal.screen import Screen
 
 
-async def answer_beside(pending: Pending, environment: Environment) -> None:
+async def answer_beside(pending: Pending, environment: Environment, host: Host | None = None) -> None:
     """Put `pending` to the person, unless and until nobody wants the answer any more."""
     if not pending.open:
         return
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(withdraw, pending, tasks.cancel_scope)
-        pending.reply(await ask_beside(dialogue(pending.question), environment))
+        pending.reply(await put(pending.question, lambda asked: ask_beside(asked, environment), host))
         tasks.cancel_scope.cancel()
 
 
@@ -38,11 +40,12 @@ async def ask_beside(asked: Dialogue, environment: Environment) -> Answer:
         output=terminal_output(environment.stderr),
         color=use_color("auto", environment.environ),
     )
+    answer = Answer("cancel")
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_draw, screen, asked)
-        await screen.ask(asked)
+        tasks.start_soon(_draw, screen, tasks.cancel_scope)
+        answer = await screen.ask(asked)
         screen.close()
-    return asked.answer or Answer("cancel")
+    return answer
 
 
 async def withdraw(pending: Pending, shown: anyio.CancelScope) -> None:
@@ -51,9 +54,8 @@ async def withdraw(pending: Pending, shown: anyio.CancelScope) -> None:
     shown.cancel()
 
 
-async def _draw(screen: Screen, asked: Dialogue) -> None:
-    screen.region.dialogue = asked
+async def _draw(screen: Screen, asked: anyio.CancelScope) -> None:
     try:
         await screen.run()
     except EOFError:
-        screen.press("cancel")
+        asked.cancel()

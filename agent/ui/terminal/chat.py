@@ -9,19 +9,21 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from agent import __version__
-from agent.chat.messages import UserMessage, user
+from agent.chat.messages import UserMessage
 from agent.chat.outbox import Outbox
 from agent.chat.provider import ProviderError
 from agent.chat.questions import Answer, FillForm
 from agent.host.config import Config, ConfigError
 from agent.host.host import Host, HostError, open_host
 from agent.host.options import Options
+from agent.ui.attachments import attached, has_mentions
 from agent.ui.dialogues import Filling
 from agent.ui.environment import Environment
 from agent.ui.escapes import clean, clean_line
 from agent.ui.exit_codes import ExitCode
 from agent.ui.failures import failure_code
-from agent.ui.terminal.commands import CommandCompleter, obey
+from agent.ui.terminal.commands import COMMAND_NAMES, obey
+from agent.ui.terminal.completion import ChatCompleter
 from agent.ui.terminal.device import terminal_output, use_color
 from agent.ui.terminal.paint import Painter
 from agent.ui.terminal.screen import Reactions, Screen
@@ -58,11 +60,11 @@ class Chat:
             Reactions(self._send, self._interrupt, self.leave),
             input=create_input(environment.stdin),
             output=terminal_output(environment.stdout),
-            completer=CommandCompleter(host),
+            completer=ChatCompleter(host, COMMAND_NAMES),
             history=host.config.data_folder / "history",
             color=color,
         )
-        self.watcher = Watcher(self.screen, self.painter, self._refresh)
+        self.watcher = Watcher(self.screen, self.painter, self._refresh, host)
         self._outbox = outbox
         self._code = ExitCode.ANSWERED
         self._arrived = anyio.Event()
@@ -113,11 +115,22 @@ class Chat:
         with anyio.CancelScope() as scope:
             self._scopes.append(scope)
             self._refresh()
-            await (obey(self, line) if line.startswith("/") else self.turn(user(line)))
+            await (obey(self, line) if line.startswith("/") else self._answer(line))
         self._scopes.remove(scope)
         if scope.cancelled_caught and line.startswith("/"):
             self.say("■ Stopped.", "yellow")
         self._refresh()
+
+    async def _answer(self, line: str) -> None:
+        """A turn about what the person typed, and the resources that they mention in it."""
+        try:
+            if has_mentions(line):
+                await self._settled()
+            message = await attached(self.host, line)
+        except HostError as error:
+            self.say(f"{error} So nothing was sent; Up brings the line back.")
+            return
+        await self.turn(message)
 
     async def _converse(self, opening: Opening | None) -> None:
         if opening:

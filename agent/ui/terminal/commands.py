@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
-
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.document import Document
 
 from agent.chat.messages import Text, ToolCall, UserMessage
 from agent.chat.questions import FillForm
@@ -30,9 +27,9 @@ from agent.ui.listings import (
 from agent.ui.terminal.paint import tool_block
 from agent.ui.terminal.region import Running
 from agent.ui.terminal.server_commands import roots, sampling
+from agent.ui.terminal.trace_commands import subscribe, trace, unsubscribe
 
 if TYPE_CHECKING:
-    from agent.host.host import Host
     from agent.ui.terminal.chat import Chat
 
 _FOLDED = 20
@@ -188,6 +185,8 @@ SLASHES = (
     Slash("model", "/model [PROVIDER/MODEL]", "the model that answers, or another one", _model),
     Slash("sampling", "/sampling [forget SERVER]", "what servers asked the model, and may ask", sampling),
     Slash("roots", "/roots [add|remove FOLDER]", "the folders that servers may know of", roots),
+    Slash("subscribe", "/subscribe URI", "be told when it changes; /unsubscribe ends that", subscribe),
+    Slash("trace", "/trace on|off|last N", "the messages to and from servers", trace),
     Slash("usage", "/usage", "the tokens used so far", _usage),
     Slash("help", "/help", "this", _help),
     Slash("exit", "/exit", "leave", _exit),
@@ -195,51 +194,11 @@ SLASHES = (
 _COMMANDS = {slash.name: slash for slash in SLASHES} | {
     "get_prompt": next(slash for slash in SLASHES if slash.name == "prompt"),
     "quit": next(slash for slash in SLASHES if slash.name == "exit"),
+    "unsubscribe": Slash("unsubscribe", "/unsubscribe URI", "not be told any more", unsubscribe),
 }
+COMMAND_NAMES = tuple(_COMMANDS)
 _KEYS = (
+    "@ attaches a resource, Tab completes commands, names and arguments.",
     "Enter sends, Alt-Enter begins a new line, Up brings back earlier lines. A line sent meanwhile waits its turn.",
     "Ctrl-C stops what runs or clears the line, Ctrl-D leaves.",
 )
-
-
-class CommandCompleter(Completer):
-    """Completes commands, and what they are about."""
-
-    def __init__(self, host: Host) -> None:
-        self._host = host
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        text = document.text_before_cursor
-        if not text.startswith("/"):
-            return
-        command, space, word = text.partition(" ")
-        if " " in word:
-            return
-        words = self._subjects(command) if space else self._commands()
-        typed = word if space else text
-        for one in words:
-            if one.startswith(typed) and one.isprintable():
-                yield Completion(one, -len(typed))
-
-    def _commands(self) -> list[str]:
-        prompts = [f"/{one.server}:{one.item.name}" for one in self._host.prompts()]
-        return [f"/{name}" for name in _COMMANDS] + prompts
-
-    def _subjects(self, command: str) -> list[str]:
-        match command:
-            case "/call":
-                return _unique([(tool.server, tool.name) for tool in self._host.tools()])
-            case "/prompt" | "/get_prompt":
-                return _unique([(one.server, one.item.name) for one in self._host.prompts()])
-            case "/read":
-                return [str(one.item.uri) for one in self._host.resources()]
-            case "/tools" | "/resources" | "/prompts" | "/reconnect":
-                return [view.name for view in self._host.servers()]
-            case _:
-                return []
-
-
-def _unique(named: list[tuple[str, str]]) -> list[str]:
-    """Each by its own name where that is enough, else with its server's."""
-    names = [name for _, name in named]
-    return [name if names.count(name) == 1 else f"{server}/{name}" for server, name in named]

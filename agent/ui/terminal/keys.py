@@ -47,7 +47,10 @@ def key_bindings(screen: Screen) -> KeyBindings:
 
 
 def _complete(buffer: Buffer) -> None:
-    """At once, so that a Tab typed fast counts too: what is certain is filled in, else the choice is shown."""
+    """At once, so that a Tab typed fast counts too: what is certain is filled in, else the choice is shown.
+
+    What is not known here may be known to a server, whose answer is not waited for.
+    """
     if buffer.complete_state:
         buffer.complete_next()
         return
@@ -56,5 +59,5 @@ def _complete(buffer: Buffer) -> None:
         buffer.apply_completion(found[0])
     elif certain := get_common_complete_suffix(buffer.document, found):
         buffer.insert_text(certain)
-    elif found:
-        buffer.start_completion()
+    else:
+        buffer.start_completion(insert_common_part=not found)

@@ -26,7 +26,7 @@ from agent.chat.events import (
 from agent.chat.messages import Stop
 from agent.chat.questions import ApproveTool, AwaitPage, Question
 from agent.chat.report import KINDS
-from agent.ui.lines import call_line, flat, result_lines
+from agent.ui.lines import call_line, message_text, result_lines
 
 _PADDED = re.compile(r" +$", re.MULTILINE)
 _LOUD = ("warning", "error", "critical", "alert", "emergency")
@@ -64,7 +64,7 @@ class Painter:
         """What is worth a line above the prompt; None for what is shown elsewhere or not at all."""
         match event:
             case TurnStarted(message):
-                return Styled("\n› ", "bold cyan") + Styled(flat(message.content), "bold")
+                return Styled("\n› ", "bold cyan") + Styled(message_text(message.content), "bold")
             case ToolFinished():
                 return _tool(event)
             case SampleFinished(server, model, usage, verdict, cost):

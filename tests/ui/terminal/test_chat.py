@@ -119,7 +119,7 @@ def test_slash_commands_ask_servers_by_hand(chat: Open) -> None:
     on.type("/read file:///data/readme.txt\r")
     on.wait_for("This is the demo server")
     on.type("/servers\r")
-    on.wait_for("demo: ready, stdio, 2025-11-25")
+    on.wait_for("demo: ready, stdio, 2026-07-28")
     on.type("/prompts\r")
     on.wait_for("demo: code_review(code, [focus])")
     on.type("/hepl\r")

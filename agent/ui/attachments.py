@@ -1,0 +1,43 @@
+"""Resources mentioned in a line as @URI: they go along with the message, marked with their URIs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agent.chat.messages import Content, Text, UserMessage
+from agent.host.errors import HostError
+
+if TYPE_CHECKING:
+    from agent.host.host import Host
+
+_MENTION = re.compile(r"(?<!\S)@(\S+)")
+_PUNCTUATION = ".,;:!?)]}\"'"
+
+
+def has_mentions(line: str) -> bool:
+    return _MENTION.search(line) is not None
+
+
+async def attached(host: Host, line: str) -> UserMessage:
+    """The line as a message, with what it mentions. An @word that no server knows is a word like any other.
+
+    Raises:
+        HostError: a resource cannot be read, or several servers may have it.
+    """
+    parts: list[Content] = [Text(line)]
+    for uri, server in dict.fromkeys(_mentioned(host, word) for word in _MENTION.findall(line)):
+        if server:
+            parts += await host.attach(uri, server)
+    return UserMessage(tuple(parts))
+
+
+def _mentioned(host: Host, word: str) -> tuple[str, str]:
+    """The URI in a word, which may end a sentence, and whose it is; empty where it is no resource."""
+    for uri in dict.fromkeys((word, word.rstrip(_PUNCTUATION))):
+        owners = host.catalogue.owners_of(uri)
+        if len(owners) > 1:
+            raise HostError(f"Several servers have {uri}: {', '.join(owners)}; use /read to choose.")
+        if owners:
+            return uri, owners[0]
+    return word, ""
