@@ -122,14 +122,11 @@ class _Watch:
 
     async def _look(self) -> Task:
         self._looks += 1
-        for attempt in range(LOST_IN_A_ROW):
-            try:
+        for _ in range(LOST_IN_A_ROW - 1):
+            with suppress(ConnectionLost):
                 return read_task(await self._send("tasks/get", {"taskId": self._id}))
-            except ConnectionLost:
-                if attempt == LOST_IN_A_ROW - 1:
-                    raise
-                await anyio.sleep(POLL_SECONDS)
-        raise AssertionError("the last attempt returns or raises")
+            await anyio.sleep(POLL_SECONDS)
+        return read_task(await self._send("tasks/get", {"taskId": self._id}))
 
 
 def _outcome(task: Task) -> Mapping[str, Any]:

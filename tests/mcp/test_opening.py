@@ -364,7 +364,8 @@ LEGACY_PROCESSES = {
     "answers with an error": "say(id=id, error={'code': -32601, 'message': 'no'})",
     "answers without an id": "say(id=None, error={'code': -32600, 'message': 'no'})",
     "prints garbage": "print('Traceback (most recent call last):', flush=True)",
-    "answers with garbage": "say(id=id, result=None)",
+    "answers with nothing": "say(id=id, result=None)",
+    "answers in another protocol": "say(id=id, result={}, jsonrpc='1.0')",
     "lists the handshake": "say(id=id, result={'supportedVersions': ['2025-06-18'], 'capabilities': {}})",
 }
 
