@@ -15,7 +15,7 @@ demo: .venv/.chat
 	@$(BIN)/mcp-chat demo; code=$$?; [ $$code -eq 130 ] || exit $$code
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -m "not long and not live" $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long and not live" $(ARGS)
 
 test-long: .venv/.dev
 	$(BIN)/python -m pytest -m long --timeout=900 $(ARGS)
