@@ -110,6 +110,7 @@ class Client:
 
     @asynccontextmanager
     async def _run(self) -> AsyncIterator[None]:
+        self._listener.intercept = None
         opened = open_conversation(self._transport, self._listener, self._introduction)
         async with opened as (opening, agreement), background() as tasks:
             if agreement.revision in lifecycle.STATELESS_REVISIONS:
