@@ -34,7 +34,7 @@ async def attempt(
         try:
             return await _once(provider, request, outbox, origin, said, seen)
         except ProviderError as error:
-            if seen or not error.retryable or tries == ATTEMPTS:
+            if seen or not error.retryable or tries >= (error.tries or ATTEMPTS):
                 raise
             await _wait(tries, error, outbox)
     raise AssertionError("unreachable")
@@ -64,7 +64,7 @@ async def _wait(tries: int, error: ProviderError, outbox: Outbox) -> None:
         raise ProviderError(
             error.kind, f"{error} It asks to wait {seconds:.0f} seconds; try again then.", retry_after=seconds
         ) from error
-    outbox.emit(Retrying(str(error), seconds))
+    outbox.emit(Retrying(error.brief, seconds))
     await anyio.sleep(seconds)
 
 

@@ -107,6 +107,8 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
+    """`reason` is a short sentence; what to do about it is said once, if the last try fails as well."""
+
     reason: str
     seconds: float
 

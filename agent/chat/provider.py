@@ -68,7 +68,8 @@ class ProviderError(Exception):
     """The model could not be reached, or refused. The text is one sentence for people that says what to do.
 
     `retryable`: the same request may succeed later. `retry_after`: seconds the provider asked to wait.
-    `tool`: the tool (by the name the model sees) that the provider refused, with `kind` "bad_tool".
+    `tool`: the tool (by the name the model sees) that the provider refused, with `kind` "bad_tool". `brief`: what
+    happened and no more, for when it is tried again anyway. `tries`: how many are worth it, if fewer than usual.
     """
 
     def __init__(
@@ -79,9 +80,12 @@ class ProviderError(Exception):
         retryable: bool = False,
         retry_after: float | None = None,
         tool: str | None = None,
+        brief: str = "",
+        tries: int | None = None,
     ) -> None:
         super().__init__(message)
         self.kind, self.retryable, self.retry_after, self.tool = kind, retryable, retry_after, tool
+        self.brief, self.tries = brief or message, tries
 
 
 class Provider(Protocol):

@@ -12,10 +12,10 @@ from urllib.parse import unquote, urlsplit
 from pydantic import SecretStr
 
 from agent.host.config_models import ANSWERS, ProviderTable, ServerTable
+from agent.providers.registry import SHORTEST_SECRET
 
 _REFERENCE = re.compile(r"\$\{([^}]*)\}")
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie", re.IGNORECASE)
-SHORTEST_SECRET = 4
 LONGEST_WORD = 16
 """Characters above which a value in a URL's query is taken for a secret, whatever its name."""
 

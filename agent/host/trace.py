@@ -16,9 +16,9 @@ from pydantic_core import from_json, to_json
 from agent.chat.events import Noticed
 from agent.chat.outbox import Outbox
 from agent.host.config_errors import ConfigError
-from agent.host.config_values import SHORTEST_SECRET
 from agent.mcp.envelope import Closed, ConnectionLost, Envelope, Garbled
 from agent.mcp.jsonrpc import Failure, Message, Notification, Request, RequestId, Result, encode
+from agent.providers.registry import SHORTEST_SECRET
 
 Direction = Literal["sent", "received"]
 Tap = Callable[[Direction, object], None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -71,6 +72,7 @@ _TOO_LONG = re.compile(r"prompt is too long|context (length|window)|maximum cont
 _TOOL_INDEX = re.compile(r"\btools(?:\[(\d+)\]|\.(\d+)\b)")
 _TOOL_NAME = re.compile(r"(?:function|tool) ['\"`]([^'\"`]+)['\"`]")
 _LONGEST_DETAIL = 300
+TRIES_TO_FIND = 2  # a host by its name
 
 
 def failure(
@@ -78,9 +80,9 @@ def failure(
 ) -> ProviderError:
     """`detail` is what the provider said itself, `wait` the seconds it asked for."""
     what, advice = (text.format(name=config.name, tool=tool) for text in _SENTENCES[kind])
-    said = f" ({shown})" if (shown := _presentable(detail, config.api_key)) else ""
-    message = f"{config.name} {what}{said}; {advice}."
-    return ProviderError(kind, message, retryable=kind in _RETRYABLE, retry_after=wait, tool=tool)
+    said = f" ({shown})" if (shown := _presentable(detail, config)) else ""
+    message, brief = f"{config.name} {what}{said}; {advice}.", f"{config.name} {what}."
+    return ProviderError(kind, message, retryable=kind in _RETRYABLE, retry_after=wait, tool=tool, brief=brief)
 
 
 def refusal(
@@ -146,6 +148,8 @@ def _explained(error: Exception, config: ProviderConfig, sdk: ModuleType, tools:
     match error:
         case sdk.APITimeoutError() | httpx2.TimeoutException() | TimeoutError():
             return failure(config, "timeout")
+        case sdk.APIConnectionError() if _is_unresolved(error):
+            return _not_found(config)
         case sdk.APIConnectionError():
             return failure(config, "connection", str(error.__cause__ or ""))
         case sdk.APIStatusError():
@@ -154,8 +158,23 @@ def _explained(error: Exception, config: ProviderConfig, sdk: ModuleType, tools:
             return refusal(config, error.body or error.message, tools)
         case httpx2.HTTPError():
             return failure(config, "connection", str(error))
-    said = _presentable(f"{type(error).__name__}: {error}", config.api_key)
-    return ProviderError("protocol", f"{config.name} sent a garbled reply ({said}); try again.", retryable=True)
+    said = _presentable(f"{type(error).__name__}: {error}", config)
+    brief = f"{config.name} sent a garbled reply"
+    return ProviderError("protocol", f"{brief} ({said}); try again.", retryable=True, brief=f"{brief}.")
+
+
+def _is_unresolved(error: BaseException) -> bool:
+    """Whether it began with a name that nobody has an address for."""
+    cause: BaseException | None = error
+    while cause and not isinstance(cause, socket.gaierror):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
+
+
+def _not_found(config: ProviderConfig) -> ProviderError:
+    brief = f"The host {config.host} of {config.name} was not found"
+    message = f"{brief}; check the network and the base_url."
+    return ProviderError("connection", message, retryable=True, brief=f"{brief}.", tries=TRIES_TO_FIND)
 
 
 def _fields(body: object) -> dict[str, Any]:
@@ -188,8 +207,6 @@ def _tool_named(text: str, tools: Sequence[str]) -> str | None:
     return next((name for name in _TOOL_NAME.findall(text) if name in tools), None)
 
 
-def _presentable(detail: str, secret: str | None) -> str:
-    line = " ".join(detail.split()).rstrip(".")
-    if secret:
-        line = line.replace(secret, "***")
+def _presentable(detail: str, config: ProviderConfig) -> str:
+    line = config.mask(" ".join(detail.split()).rstrip("."))
     return line if len(line) <= _LONGEST_DETAIL else f"{line[:_LONGEST_DETAIL]}…"

@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 from agent.chat.provider import Provider, ProviderError
 from agent.providers import sdk
 
+SHORTEST_SECRET = 6
+"""Characters of a secret that is masked: a shorter one is no good one, and stands within ordinary words."""
+
 DEFAULT_MODELS = {"openai": "gpt-6.1-terra", "anthropic": "claude-sonnet-5-5"}
 
 _OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
@@ -56,6 +59,10 @@ class ProviderConfig:
     @property
     def key(self) -> str:
         return self.api_key or _NO_KEY
+
+    def mask(self, text: str) -> str:
+        """`text` without the key in it."""
+        return text if len(self.api_key or "") < SHORTEST_SECRET else text.replace(self.key, "***")
 
 
 def open_provider(config: ProviderConfig, model: str) -> Provider:

@@ -35,6 +35,16 @@ async def test_it_gives_up_after_the_last_try_with_the_last_error() -> None:
     assert len(provider.heard) == ATTEMPTS
 
 
+async def test_why_it_is_tried_again_is_told_in_short_and_as_often_as_that_may_help() -> None:
+    outbox = Outbox()
+    gone = ProviderError("connection", "Not found; look.", retryable=True, retry_after=0.0, brief="Not found.", tries=2)
+    provider = ScriptedProvider([gone], [gone])
+    with pytest.raises(ProviderError, match=r"^Not found; look\.$"):
+        await attempt(provider, REQUEST, outbox)
+    assert outbox.drain() == [Retrying("Not found.", 0.0)]
+    assert len(provider.heard) == 2
+
+
 async def test_what_cannot_help_is_not_tried_again() -> None:
     provider = ScriptedProvider([ProviderError("auth", "No key.")])
     with pytest.raises(ProviderError, match="No key"):

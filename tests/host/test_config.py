@@ -257,19 +257,24 @@ def test_paths_are_relative_to_their_file_and_a_bare_command_is_not_a_path(place
 
 def test_secrets_are_masked_wherever_text_is_shown(place: Place) -> None:
     place.write(
-        "[servers.x]\ncommand = 'x'\nargs = ['--key=${MY_TOKEN}']\nenv = {GH_TOKEN = 'ghp_abc', LOG = 'info'}\n"
-        "[providers.local]\nkind = 'openai'\nbase_url = 'https://u:pw55@h/v1?api_key=zzzz'\napi_key = 'sk-12345'\n"
-        "headers = {Authorization = 'Bearer abc99'}\n"
-        "[servers.y]\nurl = 'https://me:hush%21@h/mcp?mode=fast&sig=0123456789abcdefg&api_key=zzz'\n"
+        "[servers.x]\ncommand = 'x'\nargs = ['--key=${MY_TOKEN}']\nenv = {GH_TOKEN = 'ghp_abc1', LOG = 'info'}\n"
+        "[providers.local]\nkind = 'openai'\nbase_url = 'https://u:pw55@h/v1?api_key=zzzzzz'\napi_key = 'sk-12345'\n"
+        "headers = {Authorization = 'Bearer abc999'}\n"
+        "[servers.y]\nurl = 'https://me:hushed%21@h/mcp?mode=fast&sig=0123456789abcdefg&api_key=zzz'\n"
         "headers = {X-Key = 'h-5555'}\n"
     )
     config = place.resolve(MY_TOKEN="tok-777", OPENAI_API_KEY="sk-real")
-    text = "info tok-777 ghp_abc u:pw55 zzzz sk-12345 Bearer abc99 abc99 sk-real"
+    text = "info tok-777 ghp_abc1 u:pw55 zzzzzz sk-12345 Bearer abc999 abc999 sk-real"
     assert config.mask(text) == "info *** *** *** *** *** *** *** ***"
-    text = "fast https://me:hush%21@h/mcp?api_key=zzz hush! 0123456789abcdefg h-5555"
+    text = "fast https://me:hushed%21@h/mcp?api_key=zzz hushed! 0123456789abcdefg h-5555"
     assert config.mask(text) == "fast https://***@h/mcp?*** *** *** ***"
     shown = repr(config)
-    assert not [secret for secret in ("ghp_abc", "sk-12345", "abc99", "sk-real") if secret in shown]
+    assert not [secret for secret in ("ghp_abc1", "sk-12345", "abc999", "sk-real") if secret in shown]
+
+
+def test_a_short_value_is_not_masked_since_it_stands_within_ordinary_words(place: Place) -> None:
+    place.write("[providers.openai]\napi_key = 'x'\n[servers.a]\ncommand = 'a'\nenv = {KEY = 'serve'}\n")
+    assert place.resolve().mask("The next server exits.") == "The next server exits."
 
 
 # The two files together

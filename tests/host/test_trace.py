@@ -97,19 +97,19 @@ def test_secrets_are_masked_in_the_file_and_on_the_screen_and_the_lines_stay_jso
     tracing: Tracing, tmp_path: Path
 ) -> None:
     outbox = Outbox()
-    trace = tracing('pass"word', "pass", "2024", "abc", outbox=outbox)
+    trace = tracing('pass"word', "pass", "202400", "abcde", outbox=outbox)
     trace.shown = True
-    params = {'key pass"word': ['a pass"word', 2024, "2024"], "n": 12024, "short": "abc"}
-    trace.tap("far")("sent", envelope(Request(2024, "x", params)))
+    params = {'key pass"word': ['a pass"word', 202400, "202400"], "n": 1202400, "short": "abcde"}
+    trace.tap("far")("sent", envelope(Request(202400, "x", params)))
     [line] = lines(tmp_path / "t.jsonl")
     assert line["message"] == {
         "jsonrpc": "2.0",
-        "id": 2024,
+        "id": 202400,
         "method": "x",
-        "params": {"key ***": ["a ***", 2024, "***"], "n": 12024, "short": "abc"},
+        "params": {"key ***": ["a ***", 202400, "***"], "n": 1202400, "short": "abcde"},
     }
     assert outbox.drain() == [
-        Noticed("far", "notice", '→ x (***) {"key ***":["a ***",***,"***"],"n":1***,"short":"abc"}')
+        Noticed("far", "notice", '→ x (***) {"key ***":["a ***",***,"***"],"n":1***,"short":"abcde"}')
     ]
 
 

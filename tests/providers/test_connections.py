@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
@@ -81,6 +82,21 @@ def beginning(api: Api) -> bytes:
 async def say_hello_and_wait(api: Api, stream: SocketStream) -> None:
     await stream.send(HEAD + chunk(beginning(api)))
     await stream.receive()  # nothing more comes: it ends when the client goes
+
+
+async def test_a_host_that_nobody_knows_is_sought_once_more_and_no_oftener(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with anyio.fail_after(10), pytest.raises(ProviderError) as caught:
+        await heard(api.open(), ASK)
+    error = caught.value
+    brief = f"The host {api.config.host} of {api.config.name} was not found"
+    assert (error.kind, error.retryable, error.tries, error.brief) == ("connection", True, 2, f"{brief}.")
+    assert str(error) == f"{brief}; check the network and the base_url."
 
 
 async def test_closing_the_stream_early_closes_the_connection(api: Api) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -107,6 +108,15 @@ async def test_the_key_is_never_shown(router: respx.MockRouter) -> None:
     )
 
 
+async def test_a_key_of_a_few_letters_does_not_spoil_the_sentence(router: respx.MockRouter) -> None:
+    api = replace(RESPONSES, config=replace(RESPONSES.config, api_key="x"))
+    body = error_body(RESPONSES, "invalid_request_error", None, "The maximum is exceeded.")
+    error = await error_of(router, api, httpx.Response(400, json=body))
+    assert str(error) == (
+        "openai refused the request (The maximum is exceeded); change what it objects to, or choose another model."
+    )
+
+
 async def test_a_long_message_is_cut(router: respx.MockRouter, api: Api) -> None:
     error = await error_of(router, api, httpx.Response(400, json=error_body(api, "x", None, "long " * 1000)))
     assert len(str(error)) < 450
@@ -193,6 +203,12 @@ async def test_a_connection_that_fails_is_told(
 ) -> None:
     error = await error_of(router, api, failure)
     assert (error.kind, error.retryable) == (kind, True)
+
+
+async def test_why_it_is_tried_again_is_told_without_what_to_do_about_it(router: respx.MockRouter, api: Api) -> None:
+    error = await error_of(router, api, httpx.Response(503, json=error_body(api, "x", None, "Come back later")))
+    assert (error.brief, error.tries) == (f"{api.config.name} is overloaded.", None)
+    assert str(error) == f"{api.config.name} is overloaded (Come back later); try again in a little while."
 
 
 class Broken(httpx.AsyncByteStream):
