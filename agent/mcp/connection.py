@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -47,7 +47,7 @@ class SessionDialogue:
     about: RequestId
     streams: Channel | None = None
     is_task: bool = False
-    _ledger: Ledger = field(default_factory=Ledger)
+    _ledger: Ledger | None = None
 
     async def ask(self, method: str, params: Params | None, key: str | None) -> Any:
         try:
@@ -61,6 +61,7 @@ class SessionDialogue:
         await self.session.notify(method, params, about=self.about)
 
     async def once(self, key: str, compute: Callable[[], Awaitable[Any]]) -> Any:
+        self._ledger = self._ledger or Ledger()  # few calls need one
         return await self._ledger.once(key, compute)
 
     async def begin_task(self) -> None:

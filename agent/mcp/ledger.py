@@ -30,7 +30,7 @@ class Ledger:
     _named: set[str] = field(default_factory=set)
     _turns: dict[str, anyio.Lock] = field(default_factory=dict)
     _working: set[int] = field(default_factory=set)
-    _worked: anyio.Event = field(default_factory=anyio.Event)
+    _worked: anyio.Event | None = None  # set when the next effect ends, if somebody waits for that
 
     def again(self) -> Ledger:
         """The same memory for another run of the function."""
@@ -66,6 +66,7 @@ class Ledger:
     async def effects(self) -> None:
         """Wait for what others have begun in `once`, so that it is not half done and then done again."""
         while self.has_effects:
+            self._worked = self._worked or anyio.Event()
             await self._worked.wait()
 
     @property
@@ -80,8 +81,9 @@ class Ledger:
             return await compute()
         finally:
             self._working.discard(here)
-            self._worked.set()
-            self._worked = anyio.Event()
+            if self._worked:
+                self._worked.set()
+                self._worked = None
 
 
 def checked(name: str, question: Json, answer: Any) -> Any:
