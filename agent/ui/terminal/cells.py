@@ -30,6 +30,16 @@ def wrap(line: str, width: int) -> list[str]:
     return [*rows, row]
 
 
+def first_rows(text: str, width: int, rows: int) -> list[str]:
+    """The first `rows` rows of `text`, wrapped at `width`, and one more if there are more."""
+    width = max(2, width)
+    head = text[: (rows + 1) * width].expandtabs(4)
+    wrapped = [row for line in head.split("\n") for row in wrap(line, width)]
+    if len(text) > (rows + 1) * width:  # accents take no cell, so what was left out may have fitted
+        wrapped += ["…"] * (rows + 1 - len(wrapped))
+    return wrapped[: rows + 1]
+
+
 def last_rows(text: str, width: int, rows: int) -> list[str]:
     """The last `rows` rows of `text`, wrapped at `width`; no more of it is looked at than may be shown."""
     width = max(2, width)

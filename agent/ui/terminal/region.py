@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from agent.chat.events import ToolProgressed
 from agent.ui.dialogues import Dialogue, Line
 from agent.ui.escapes import clean_line
-from agent.ui.terminal.cells import cut, last_rows
+from agent.ui.guarding import Guarded
+from agent.ui.terminal.cells import cut, first_rows, last_rows
 
 TAIL_ROWS = 8
+BELOW_ROWS = 8
 BAR = 20
 
 _BELOW = ("error", "keys")
@@ -42,7 +44,7 @@ class Region:
     thinking: str = ""
     running: dict[str, Running] = field(default_factory=dict)
     queued: list[str] = field(default_factory=list)
-    dialogue: Dialogue | None = None
+    dialogue: Guarded | None = None
     waiting: list[Dialogue] = field(default_factory=list)
     hint: str = ""
     status: str = ""
@@ -56,15 +58,29 @@ class Region:
         lines += [("class:tool", cut(row, width)) for row in map(_progress, self.running.values())]
         lines += [("class:queued", cut(f"  queued: {clean_line(line)}", width)) for line in self.queued]
         if self.dialogue is None:
+            lines += [("class:hint", "  A question waits until you stop typing.")] if self.waiting else []
             return lines[-max(1, rows) :]
-        title, *rest = [line for line in self.dialogue.lines() if line[0] not in _BELOW]
-        asked = _rows(width, [title])
-        asked += [(_TITLE, cut(f"  next: {clean_line(one.lines()[0][1])}", width)) for one in self.waiting]
-        return _pinned(lines, asked + _rows(width, rest), max(2, rows))
+        title, rest = self._asked(width, rows)
+        waiting = [(_TITLE, cut(f"  next: {clean_line(one.lines()[0][1])}", width)) for one in self.waiting]
+        if self.dialogue.typing:
+            return _pinned(lines, [*title, *waiting, *rest], max(2, rows))
+        waiting = waiting[: max(0, rows - len(title) - len(rest))]
+        return _begun(lines, [*title, *waiting, *rest], max(1, rows))
 
     def below(self, width: int) -> list[Fragment]:
         """What stands under the line a question is answered on: what is wrong with it, and which keys there are."""
-        return _rows(width, [line for line in self.dialogue.lines() if line[0] in _BELOW]) if self.dialogue else []
+        if self.dialogue is None:
+            return []
+        return _rows(width, BELOW_ROWS, [line for line in self.dialogue.lines() if line[0] in _BELOW])
+
+    def shows_all(self, width: int, rows: int) -> bool:
+        """Whether `above` has room for every line of the question."""
+        title, rest = self._asked(width, rows)
+        return len(title) + len(rest) <= rows
+
+    def _asked(self, width: int, rows: int) -> tuple[list[Fragment], list[Fragment]]:
+        asked = [line for line in self.dialogue.lines() if line[0] not in _BELOW] if self.dialogue else []
+        return _rows(width, rows, asked[:1]), _rows(width, rows, asked[1:])
 
 
 def _pinned(lines: list[Fragment], asked: list[Fragment], rows: int) -> list[Fragment]:
@@ -80,8 +96,17 @@ def _pinned(lines: list[Fragment], asked: list[Fragment], rows: int) -> list[Fra
     return [*lines[len(lines) - min(len(lines), above) :], *kept[:rows]]
 
 
-def _rows(width: int, lines: list[Line]) -> list[Fragment]:
-    return [(f"class:question.{style}", row) for style, text in lines for row in last_rows(text, width, 30)]
+def _begun(lines: list[Fragment], asked: list[Fragment], rows: int) -> list[Fragment]:
+    """A question from its beginning, and a word where that is not all of it."""
+    if len(asked) > rows:
+        asked = [*asked[: rows - 1], ("class:hint", "… (v or ? shows all)")] if rows > 1 else asked[:1]
+    above = rows - len(asked)
+    return [*lines[len(lines) - min(len(lines), above) :], *asked]
+
+
+def _rows(width: int, most: int, lines: list[Line]) -> list[Fragment]:
+    """Wrapped, and no text by much more than `most` rows of it."""
+    return [(f"class:question.{style}", row) for style, text in lines for row in first_rows(text, width, max(1, most))]
 
 
 def _progress(tool: Running) -> str:

@@ -29,31 +29,17 @@ from prompt_toolkit.layout import (
 )
 from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.output import ColorDepth, Output
-from prompt_toolkit.styles import Style
 
 from agent.chat.questions import Answer
 from agent.ui.dialogues import Dialogue
+from agent.ui.guarding import Guarded
 from agent.ui.terminal.input_lines import history_in, input_line, prefill
 from agent.ui.terminal.keys import key_bindings
+from agent.ui.terminal.keystrokes import Keystrokes
 from agent.ui.terminal.region import Fragment, Region
+from agent.ui.terminal.style import STYLE, lined
 
-STYLE = Style.from_dict(
-    {
-        "thinking": "italic ansibrightblack",
-        "tool": "ansicyan",
-        "queued": "ansibrightblack",
-        "status": "ansibrightblack",
-        "hint": "ansiyellow",
-        "prompt": "bold ansicyan",
-        "question.title": "bold ansiyellow",
-        "question.host": "bold",
-        "question.warning": "ansired",
-        "question.done": "ansigreen",
-        "question.error": "bold ansired",
-        "question.keys": "ansibrightblack",
-    }
-)
-
+STATUS_ROWS = 1
 ENTRY_ROWS = 8
 """Rows of a long text that is an answer; the rest of it is scrolled to."""
 
@@ -78,8 +64,10 @@ class Screen:
         completer: Completer | None = None,
         history: Path | None = None,
         color: bool = True,
+        keystrokes: Keystrokes | None = None,
     ) -> None:
         self.region = Region()
+        self.keystrokes = keystrokes or Keystrokes()
         self._reactions, self._output = reactions, output
         self._asking = anyio.Lock()
         self._answered = anyio.Event()
@@ -101,6 +89,7 @@ class Screen:
             input=input,
             output=output,
         )
+        self.app.key_processor.before_key_press += self._struck
 
     @property
     def width(self) -> int:
@@ -132,17 +121,21 @@ class Screen:
         self._rewrite("")
 
     async def ask(self, dialogue: Dialogue) -> Answer:
-        """Put a question in the input's place; one at a time. Cancelling takes it off the screen again."""
+        """Put a question in the input's place; one at a time, and not while the person is typing something else.
+
+        Cancelling takes it off the screen again.
+        """
+        asked = Guarded(dialogue)
         async with self._next_to_ask(dialogue):
-            self.region.dialogue, self._answered = dialogue, anyio.Event()
+            self.region.dialogue, self._answered = asked, anyio.Event()
             self._focus()
             try:
                 await self._answered.wait()
             finally:
                 self.region.dialogue = None
                 self._focus()
-        assert dialogue.answer is not None
-        return dialogue.answer
+        assert asked.answer is not None
+        return asked.answer
 
     @asynccontextmanager
     async def _next_to_ask(self, dialogue: Dialogue) -> AsyncIterator[None]:
@@ -151,7 +144,7 @@ class Screen:
         waiting.append(dialogue)
         self.refresh()
         try:
-            await self._asking.acquire()
+            await self._get_floor()
         finally:
             waiting.remove(dialogue)
             self.refresh()
@@ -159,6 +152,18 @@ class Screen:
             yield
         finally:
             self._asking.release()
+
+    async def _get_floor(self) -> None:
+        """At once, before anything else can happen, where nobody has it and nobody types."""
+        try:
+            self._asking.acquire_nowait()
+        except anyio.WouldBlock:
+            await self._asking.acquire()
+        try:
+            await self.keystrokes.pause()
+        except BaseException:
+            self._asking.release()
+            raise
 
     async def type_out(self, text: str, pause: float) -> None:
         """Type `text` for the person to see, with `pause` seconds between letters; Enter counts when it is done."""
@@ -173,12 +178,13 @@ class Screen:
         """The Enter key: send the draft, or answer what is asked."""
         self.region.hint = ""
         if dialogue := self.region.dialogue:
-            if dialogue.typing and self.entry.text.strip() == "?" and dialogue.details:
-                self.print(dialogue.details + "\n")
-            elif dialogue.typing:
-                dialogue.enter(self.entry.text)
+            if not dialogue.typing:
+                self.press("enter")
+                return
+            if self.entry.text.strip() == "?" and dialogue.details:
+                self.print(dialogue.read_out() + "\n")
             else:
-                dialogue.press("enter")
+                dialogue.enter(self.entry.text)
             self._answer_moved(dialogue)
         elif self.draft.text.strip() and not self._typing:
             text = self.draft.text
@@ -191,8 +197,9 @@ class Screen:
         dialogue = self.region.dialogue
         if dialogue is None:
             return
+        dialogue.in_sight = self.region.shows_all(self.width, self._rows_above())
         if key in ("v", "?") and dialogue.details:
-            self.print(dialogue.details + "\n")
+            self.print(dialogue.read_out() + "\n")
             return
         dialogue.press(key)
         self._answer_moved(dialogue)
@@ -221,6 +228,11 @@ class Screen:
             self.region.queued.clear()
             self.draft.set_document(Document(text, len(text)))
             self.shrink()
+
+    def _struck(self, sender: object) -> None:
+        """A key that a question takes is no typing."""
+        if self.region.dialogue is None:
+            self.keystrokes.struck()
 
     def _forget_hint(self) -> None:
         self.region.hint = ""
@@ -267,17 +279,21 @@ class Screen:
         return Layout(HSplit([above, draft, entry, below, menu, status], align=VerticalAlign.TOP), self.draft)
 
     def _above(self) -> StyleAndTextTuples:
-        size = self._output.get_size()
-        return _rows(self.region.above(size.columns, size.rows - 6))
+        return lined(self.region.above(self.width, self._rows_above()))
 
     def _below(self) -> StyleAndTextTuples:
-        return _rows(self.region.below(self.width))
+        return lined(self._rows_below())
+
+    def _rows_above(self) -> int:
+        """How many rows there are for everything above the input line, or above the keys of a question."""
+        rows, dialogue = self._output.get_size().rows, self.region.dialogue
+        return rows - 6 if dialogue is None or dialogue.typing else max(1, rows - len(self._rows_below()) - STATUS_ROWS)
+
+    def _rows_below(self) -> list[Fragment]:
+        """In a window that is too low the question counts for more than the last of its keys."""
+        return self.region.below(self.width)[: max(1, self._output.get_size().rows - STATUS_ROWS - 1)]
 
     def _status(self) -> StyleAndTextTuples:
         if self.region.hint:
             return [("class:hint", f"  {self.region.hint}")]
         return [("class:status", f"  {self.region.status}")]
-
-
-def _rows(rows: list[Fragment]) -> StyleAndTextTuples:
-    return [(style, f"{text}\n" if number < len(rows) else text) for number, (style, text) in enumerate(rows, 1)]

@@ -13,6 +13,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
+from agent.ui.terminal.keystrokes import Keystrokes
 from agent.ui.terminal.screen import Reactions, Screen
 
 
@@ -65,6 +66,24 @@ class Canvas:
 
     async def reads(self, text: str) -> None:
         await self.until(lambda: text in "\n".join(self.rows))
+
+
+class Clock:
+    """Time that passes when the test says so."""
+
+    def __init__(self) -> None:
+        self._now, self._moved = 0.0, anyio.Event()
+        self.keystrokes = Keystrokes(lambda: self._now, self._sleep)
+
+    def advance(self, seconds: float) -> None:
+        self._now += seconds
+        moved, self._moved = self._moved, anyio.Event()
+        moved.set()
+
+    async def _sleep(self, seconds: float) -> None:
+        until = self._now + seconds
+        while self._now < until:
+            await self._moved.wait()
 
 
 @dataclass

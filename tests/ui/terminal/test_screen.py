@@ -8,11 +8,13 @@ import pytest
 from agent.chat.messages import ToolCall
 from agent.chat.questions import Answer, ApproveTool, FillForm
 from agent.ui.dialogues import Dialogue, dialogue
+from agent.ui.terminal.keystrokes import PAUSE
 from agent.ui.terminal.screen import Screen
-from tests.ui.terminal.canvas import Stage, stage
+from tests.ui.terminal.canvas import Clock, Stage, stage
 
 pytestmark = pytest.mark.anyio
 
+KEYS = "y run it once · s for this session · n don't · Ctrl-C cancel"
 SEAT = FillForm("rail", "Which seat?", {"properties": {"n": {"type": "integer", "default": 2}}, "required": ["n"]})
 APPROVAL = ApproveTool(ToolCall("1", "rail__book", {}), "rail", "book")
 
@@ -65,18 +67,106 @@ async def test_wide_characters_keep_the_cursor_where_the_text_ends() -> None:
 
 
 async def test_a_question_takes_the_place_of_the_draft_which_comes_back() -> None:
-    async with stage() as on, anyio.create_task_group() as tasks:
+    clock = Clock()
+    async with stage(keystrokes=clock.keystrokes) as on, anyio.create_task_group() as tasks:
         answers: list[Answer] = []
         on.press("half a thought")
         await on.canvas.reads("half a thought")
+        clock.advance(PAUSE)
         tasks.start_soon(put, on.screen, dialogue(APPROVAL), answers)
-        await on.canvas.shows(
-            "Run rail/book?", "y run it once · s for this session · n don't · Ctrl-C cancel", "  status"
-        )
-        on.press("xs")
+        await on.canvas.shows("Run rail/book?", KEYS, "  status")
+        on.press("xss")
         await on.canvas.shows("› half a thought", "  status")
         assert answers == [Answer("accept", remember="session")]
         assert on.sent == []
+
+
+async def test_a_question_that_comes_while_the_person_types_takes_none_of_it() -> None:
+    clock = Clock()
+    async with stage(keystrokes=clock.keystrokes) as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        on.press("add 1 ")
+        await on.canvas.reads("› add 1")
+        clock.advance(PAUSE / 2)
+        tasks.start_soon(put, on.screen, dialogue(APPROVAL), answers)
+        await on.canvas.shows("  A question waits until you stop typing.", "› add 1", "  status")
+        on.press("and 2y")
+        await on.canvas.reads("› add 1 and 2y")
+        clock.advance(PAUSE * 0.9)
+        on.press("s\r")
+        await sent(on, "add 1 and 2ys")
+        clock.advance(PAUSE * 0.9)
+        await on.canvas.shows("  A question waits until you stop typing.", "›", "  status")
+        assert answers == []
+        clock.advance(PAUSE / 2)
+        await on.canvas.shows("Run rail/book?", KEYS, "  status")
+        on.press("n")
+        await on.canvas.shows("›", "  status")
+        assert answers == [Answer("decline")]
+
+
+async def test_a_question_that_waits_for_a_pause_can_be_withdrawn_and_the_next_one_is_asked() -> None:
+    clock = Clock()
+    async with stage(keystrokes=clock.keystrokes) as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        on.press("typing")
+        await on.canvas.reads("› typing")
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as first:
+                first.start_soon(put, on.screen, dialogue(SEAT), answers)
+                await on.canvas.reads("A question waits")
+                scope.cancel()
+        await on.canvas.shows("› typing", "  status")
+        tasks.start_soon(put, on.screen, dialogue(APPROVAL), answers)
+        clock.advance(PAUSE)
+        await on.canvas.reads("Run rail/book?")
+        on.press("y")
+        await on.canvas.shows("› typing", "  status")
+        assert answers == [Answer("accept")]
+
+
+async def test_a_key_that_means_nothing_says_so_above_those_that_do() -> None:
+    async with stage() as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        tasks.start_soon(put, on.screen, dialogue(APPROVAL), answers)
+        await on.canvas.reads("Run rail/book?")
+        on.press("\r")
+        await on.canvas.shows("Run rail/book?", "Enter answers nothing here; these keys do:", KEYS, "  status")
+        on.press("x")
+        await on.canvas.shows("Run rail/book?", "“x” answers nothing here; these keys do:", KEYS, "  status")
+        on.press("\x1b[A")
+        await on.canvas.shows("Run rail/book?", "That key answers nothing here; these keys do:", KEYS, "  status")
+        on.press("y")
+        await on.canvas.shows("›", "  status")
+        assert answers == [Answer("accept")]
+
+
+async def test_what_the_window_has_no_room_for_must_be_shown_before_it_can_be_accepted() -> None:
+    asked = dialogue(ApproveTool(ToolCall("1", "t", {"a": 1, "b": 2}), "s", "t"))
+    async with stage(rows=8, columns=20) as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        tasks.start_soon(put, on.screen, asked, answers)
+        keys = ["y run it once · s", "for this session · n", "don't · Ctrl-C", "cancel", "  status"]
+        await on.canvas.shows("Run s/t?", "{", "… (v or ? shows all)", *keys)
+        on.press("y")
+        await on.canvas.shows(
+            "Run s/t?", "Not all of this has", "been in sight yet: v", "shows it.", *keys[:3], keys[-1]
+        )
+        on.press("v")
+        await on.canvas.until(lambda: '  "b": 2' in on.canvas.written)
+        on.press("y")
+        await on.canvas.until(lambda: on.canvas.rows[-2:] == ["›", "  status"])
+        assert answers == [Answer("accept")]
+
+
+async def test_who_asks_for_what_is_in_sight_in_the_smallest_window() -> None:
+    asked = dialogue(ApproveTool(ToolCall("1", "t", {"a": 1, "b": 2}), "s", "t"))
+    async with stage(rows=6, columns=20) as on, anyio.create_task_group() as tasks:
+        tasks.start_soon(put, on.screen, asked, [])
+        keys = ["y run it once · s", "for this session · n", "don't · Ctrl-C", "cancel", "  status"]
+        await on.canvas.shows("Run s/t?", *keys)
+        on.press("\x03")
+        await on.canvas.shows("›", "  status")
 
 
 async def test_a_form_is_typed_and_its_fault_stands_under_the_line() -> None:
@@ -143,8 +233,11 @@ async def test_all_of_a_long_question_can_be_read() -> None:
     async with stage(rows=40) as on, anyio.create_task_group() as tasks:
         answers: list[Answer] = []
         tasks.start_soon(put, on.screen, dialogue(ApproveTool(call, "s", "t")), answers)
-        await on.canvas.reads("… 6 more lines (v shows all)")
+        await on.canvas.reads("… 6 more lines (v or ? shows all)")
         assert "    11" not in on.canvas.rows
+        on.press("y")
+        await on.canvas.reads("Not all of this has been in sight yet: v shows it.")
+        assert answers == []
         on.press("v")
         await on.canvas.reads("    11")
         on.press("y")

@@ -92,7 +92,7 @@ async def test_control_sequences_of_a_model_or_server_do_not_reach_the_terminal(
         for piece in ("a\x1b", "]52;c;AAAA", "\x07b [x](http://e\x1b[1m)"):
             outbox.emit(TextArrived(piece))
         outbox.emit(MessageFinished(AssistantMessage(()), None, "m"))
-        await on.canvas.reads("ab x")
+        await on.canvas.reads("a␛]52;c;AAAA␇b x")
         for sequence in ("\x1b]52", "\x1b[2J\x1b[10A", "\x9b", "\x07", "\x1b[5m", "\x1b]8"):
             assert sequence not in on.canvas.written
 
