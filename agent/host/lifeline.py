@@ -26,6 +26,13 @@ class Lifeline:
         self.opened, self.lost = anyio.Event(), anyio.Event()
         self.reason = ConnectionLost("The connection was closed.")
 
+    @property
+    def key(self) -> str:
+        """Whom it leads to; empty for a connection that cannot be opened again."""
+        from agent.mcp.opening import key_of
+
+        return key_of(self._transport)
+
     @asynccontextmanager
     async def opened_ahead(self) -> AsyncIterator[None]:
         """Connect now: the client, which may take a while to come, finds the connection open.

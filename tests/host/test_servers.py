@@ -54,6 +54,11 @@ async def echo(view: Scene, server: str) -> str:
     [
         ("die", "exited with code 2 before it answered anything. The end of its stderr:\ncannot find my config"),
         ("die later", "exited with code 4. Its stderr is empty."),
+        (
+            "program",
+            "It printed 'usage: program FILE' on stdout, which is no message. "
+            f"{os.path.basename(sys.executable)} exited with code 1 before it answered anything. Its stderr is empty.",
+        ),
         ("refuse", "It refused to be initialized: not today"),
         ("nonsense", "The server answered with protocol version '1999-01-01'; this program speaks 2024-11-05"),
     ],
@@ -86,6 +91,14 @@ async def test_a_server_that_never_answers_is_given_up_at_its_deadline_with_its_
             "failed",
             "It did not answer within 1.5 s. The end of its stderr:\nI am still thinking",
         )
+
+
+async def test_a_server_that_answers_with_what_is_no_message_is_quoted() -> None:
+    table = {"command": sys.executable, "args": [FRAGILE, "garbage"], "connect_timeout": 1.5}
+    async with started(configure({"odd": table})) as view:
+        [server] = view.host.servers()
+        said = "It printed 'hello to you too' on stdout, which is no message."
+        assert (server.state, server.detail) == ("failed", f"It did not answer within 1.5 s. {said}")
 
 
 async def test_what_a_server_prints_of_its_secrets_is_masked() -> None:
@@ -166,6 +179,38 @@ async def test_the_bundled_server_runs_from_anywhere_and_nothing_there_stands_in
     ) as view:
         [server] = view.host.servers()
         assert (server.state, server.tools > 0, server.transport) == ("ready", True, "stdio")
+
+
+async def test_what_a_server_speaks_is_found_out_once_and_remembered(tmp_path: Path) -> None:
+    table = {"command": sys.executable, "args": [FRAGILE]}
+    asked = []
+    for _ in range(2):
+        async with started(configure({"good": table}, data_folder=tmp_path)) as view:
+            asked.append([line.split()[2] for line in view.host.trace.last(99) if " → " in line])
+            assert [server.revision for server in view.host.servers()] == ["2025-06-18"]
+    assert asked == [
+        ["server/discover", "initialize", "notifications/initialized", "tools/list"],
+        ["initialize", "notifications/initialized", "tools/list"],
+    ]
+
+
+async def test_a_server_that_leaves_when_it_is_probed_is_started_once_more(tmp_path: Path) -> None:
+    table = {"command": sys.executable, "args": [FRAGILE, "no probe"]}
+    async with started(configure({"shy": table}, data_folder=tmp_path)) as view:
+        assert await echo(view, "shy") == 'echo {"a": 1}'
+    assert [state for state, _ in changes(view, "shy")] == ["starting", "ready", "stopped"]
+
+
+async def test_one_revision_may_be_demanded() -> None:
+    tables = {
+        name: {"command": sys.executable, "args": [FRAGILE], "protocol": revision}
+        for name, revision in (("fitting", "2025-06-18"), ("other", "2025-11-25"))
+    }
+    async with started(configure(tables)) as view:
+        assert [(server.name, server.state, server.detail) for server in view.host.servers()] == [
+            ("fitting", "ready", "5 tools"),
+            ("other", "failed", "The server speaks protocol version 2025-06-18, and 2025-11-25 was asked for."),
+        ]
 
 
 # Dying and coming back
@@ -257,8 +302,10 @@ async def test_what_a_server_logs_is_passed_on() -> None:
 
     async with scene(configure({"talking": {}}), {"talking": talking}) as view:
         await view.host.call_tool("talk")
-        await view.until(lambda: len(view.events(Noticed)) == 2)
-    assert view.events(Noticed) == [
+        await view.until(lambda: len(view.events(Noticed)) == 3)
+    deprecated, *logged = view.events(Noticed)
+    assert "log messages" in deprecated.text
+    assert logged == [
         Noticed("talking", "error", "fs: disk is full"),
         Noticed("talking", "warning", '{"slow_ms": 9}'),
     ]

@@ -20,6 +20,9 @@ def initialize(request: dict[str, Any]) -> None:
     if HOW == "refuse":
         send(id=request["id"], error={"code": -32000, "message": "not today"})
         return
+    if HOW == "garbage":
+        print("hello to you too", flush=True)
+        return
     if HOW == "nonsense":
         send(id=request["id"], result={"protocolVersion": "1999-01-01"})
         return
@@ -53,6 +56,9 @@ def begin() -> None:
             sys.exit(2)
         case "noise":
             print("Welcome to fragile 1.0!", flush=True)
+        case "program":
+            print("usage: program FILE", flush=True)
+            sys.exit(1)
         case "flood":
             sys.stderr.write("x" * 1_000_000)
         case "silent":
@@ -65,6 +71,8 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         match request["method"]:
+            case "server/discover" if HOW == "no probe":
+                sys.exit(5)
             case "initialize":
                 initialize(request)
             case "notifications/initialized" if HOW == "die later":
