@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -196,3 +197,17 @@ server.run()
         "faulty cannot start: draw: an annotation cannot be resolved (name 'Nowhere'"
     )
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_it_serves_http_where_it_says_and_ends_when_interrupted() -> None:
+    command = [*PYTHON, "--http", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        url = process.stderr.readline().decode().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", url)
+        taken = ran([*PYTHON, "--http", url.removeprefix("http://").removesuffix("/mcp")], b"")
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(10), process.stderr.read()) == (130, b"")
+    assert taken.returncode == 2
+    assert b"demo cannot start: " in taken.stderr
+    assert b"address already in use" in taken.stderr.lower()
