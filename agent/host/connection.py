@@ -23,7 +23,7 @@ from agent.host.server_log import logged
 from agent.host.server_view import ServerView, State
 from agent.host.subscriptions import Subscriptions
 from agent.host.trace import Trace
-from agent.host.transports import PLAIN, is_readable_on_the_way, kind_of, noise_of, reach, sign, stderr_of
+from agent.host.transports import PLAIN, is_readable_on_the_way, kind_of, noise_of, noise_told, reach, sign, stderr_of
 from agent.host.verdicts import Verdicts
 from agent.mcp.background import background
 from agent.mcp.envelope import ConnectionLost, Transport
@@ -114,7 +114,10 @@ class Connection:
                 async with self._connect() as client:
                     await self._watch(client)
         except ConnectionLost as error:
-            self._become("lost" if self.state == "ready" else "failed", explained(error))
+            if self.state == "ready":
+                self._become("lost", explained(error))
+            else:
+                self._become("failed", f"{noise_told(self._transport)}{explained(error)}")
         except (McpError, Unreadable) as error:
             self._become("failed", f"It refused to be initialized: {error}")
 
@@ -124,8 +127,8 @@ class Connection:
             await anyio.sleep_forever()
         if self.state == "starting":
             stderr = self._stderr.strip()[-SHOWN_OF_STDERR:]
-            said = f" The end of its stderr:\n{stderr}" if stderr else ""
-            self._become("failed", f"It did not answer within {self.table.connect_timeout:g} s.{said}")
+            said = noise_told(self._transport) + (f"The end of its stderr:\n{stderr}" if stderr else "")
+            self._become("failed", f"It did not answer within {self.table.connect_timeout:g} s. {said}".rstrip())
             self.settled.set()
             self._scope.cancel()
 

@@ -7,8 +7,11 @@ import json
 from agent.host.oauth_errors import SignInNeeded
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import Unauthorized
+from agent.mcp.jsonrpc import INVALID_PARAMS
 from agent.mcp.lifecycle import URL_ELICITATION_REQUIRED
 from agent.mcp.session import McpError
+
+RESOURCE_NOT_FOUND = -32002  # in the handshake era
 
 
 class HostError(Exception):
@@ -23,8 +26,19 @@ def describe_error(error: McpError) -> str:
     """A server's error as the model and people read it. Addresses that a person is to open are for nobody else."""
     if error.code == URL_ELICITATION_REQUIRED:
         return "The server wants a page opened in the browser first, and the person has not done that."
+    if missing := _missing_resource(error):
+        return missing
     data = "" if error.data is None else f" {json.dumps(error.data, ensure_ascii=False)}"
     return f"The server answered with error {error.code}: {error.message}{data}"
+
+
+def _missing_resource(error: McpError) -> str | None:
+    """What was not found (section "Resources, error handling"). The stateless era has no code of its own for it."""
+    uri = error.data.get("uri") if isinstance(error.data, dict) else None
+    is_that = error.code == RESOURCE_NOT_FOUND or (
+        error.code == INVALID_PARAMS and isinstance(uri, str) and "resource" in error.message.lower()
+    )
+    return f"There is no resource {uri if isinstance(uri, str) else 'of that URI'}." if is_that else None
 
 
 def explained(error: ConnectionLost) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from agent.host.config_models import ServerTable
 from agent.mcp.envelope import Transport
-from agent.mcp.transports.stdio import StdioTransport, stdio
+from agent.mcp.transports.stdio import Noise, StdioTransport, stdio
 
 if TYPE_CHECKING:
     import httpx2
@@ -63,6 +63,12 @@ def kind_of(table: ServerTable, transport: Transport) -> str:
 def noise_of(transport: Transport) -> int:
     """How much a process printed on stdout that is no message."""
     return transport.noise.count if isinstance(transport, StdioTransport) else 0
+
+
+def noise_told(transport: Transport) -> str:
+    """A sentence about that, and a blank behind it; nothing if there was none."""
+    noise = transport.noise if isinstance(transport, StdioTransport) else Noise()
+    return f"It printed {noise.last!r} on stdout, which is no message. " if noise.count else ""
 
 
 def stderr_of(transport: Transport) -> str:

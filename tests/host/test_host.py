@@ -234,6 +234,8 @@ async def test_a_resource_is_read_from_the_server_that_has_it() -> None:
         for uri, words in (("sums://about", "about sums"), ("sums://table/7", "table 7")):
             [part] = (await view.host.read(uri)).contents
             assert part.text == words  # type: ignore[union-attr]
+        with pytest.raises(HostError, match=r"^sums: There is no resource sums://nowhere\.$"):
+            await view.host.read("sums://nowhere")
     async with two() as view:
         [part] = (await view.host.read("sums://about", "other")).contents
         assert part.text == "about other"  # type: ignore[union-attr]
