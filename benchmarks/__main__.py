@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks import http_rows, large_rows, start_rows, stdio_rows, table
+from benchmarks import http_rows, large_rows, start_rows, stdio_rows, stream_rows, table
 from benchmarks.driving import ROOT
 from benchmarks.measuring import Row
 
@@ -22,6 +22,7 @@ BENCHMARKS: Mapping[str, Callable[[int], Iterator[Row]]] = {
     "http": http_rows.http,
     "spawn": start_rows.spawn,
     "program": start_rows.program,
+    "streamed": stream_rows.streamed,
 }
 ROUNDS = 9
 

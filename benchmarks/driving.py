@@ -81,10 +81,12 @@ def pair(client: str, target: Sequence[str], era: str, server: int | None = None
         yield Pair(client, process, server)
     finally:
         assert process.stdin
+        assert process.stdout
         process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             process.wait(LEAVING_SECONDS)
-        _end(process)
+        ended(process)
+        process.stdout.close()
 
 
 @contextmanager
@@ -97,7 +99,7 @@ def listening(server: str) -> Iterator[tuple[str, int]]:
         _await_listener(address)
         yield f"http://{address}/mcp", process.pid
     finally:
-        _end(process)
+        ended(process)
 
 
 def _await_listener(address: str) -> None:
@@ -114,7 +116,8 @@ def _await_listener(address: str) -> None:
             return
 
 
-def _end(process: subprocess.Popen[Any]) -> None:
+def ended(process: subprocess.Popen[Any]) -> None:
+    """Make sure that a process has come to its end."""
     process.terminate()
     try:
         process.wait(LEAVING_SECONDS)

@@ -15,6 +15,14 @@ BURSTS = 20
 
 def sequential(rounds: int) -> Iterator[Row]:
     """p50 of a round of calls, each after the answer to the last."""
+    yield from _handshake(rounds)
+    with stdio_pairs("ours/ours", "sdk/sdk", era="stateless") as pairs:
+        found = interleaved(orders(pairs, "echo", CALLS), rounds)
+    p50 = {name: Spread.of([measured.middle for measured in each]) for name, each in found.items()}
+    yield Row("stdio, stateless era, sequential, p50", "s", p50["ours/ours"], "SDK", p50["sdk/sdk"], 1 / 5)
+
+
+def _handshake(rounds: int) -> Iterator[Row]:
     with stdio_pairs("ours/ours", "sdk/sdk", "raw/raw", "ours/sdk", "sdk/ours") as pairs:
         found = interleaved(orders(pairs, "echo", CALLS), rounds)
     p50 = {name: Spread.of([measured.middle for measured in each]) for name, each in found.items()}
