@@ -13,6 +13,7 @@ import anyio
 from agent.chat.events import Event
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.questions import Answer, Question
+from agent.host.browser import OpenPage
 from agent.host.config import Config
 from agent.host.config_models import ServerTable, Settings
 from agent.host.host import Host, open_host
@@ -73,6 +74,10 @@ class Scene:
             moved.set()
 
 
+async def no_browser(url: str) -> bool:
+    raise AssertionError(f"nobody agreed to open {url}")
+
+
 @asynccontextmanager
 async def scene(
     config: Config,
@@ -80,6 +85,7 @@ async def scene(
     *,
     person: Person | None = None,
     open_transport: Callable[[ServerTable], Transport] | None = None,
+    browser: OpenPage = no_browser,
 ) -> AsyncIterator[Scene]:
     """`servers` by the name of their configured command."""
 
@@ -92,7 +98,11 @@ async def scene(
     async with anyio.create_task_group() as tasks:
         with anyio.fail_after(5):
             async with open_host(
-                config, outbox, interactive=person is not None, open_transport=open_transport or in_memory
+                config,
+                outbox,
+                interactive=person is not None,
+                open_transport=open_transport or in_memory,
+                open_page=browser,
             ) as host:
                 view = Scene(host)
                 tasks.start_soon(view.read, person)

@@ -8,7 +8,17 @@ import pytest
 
 from agent.chat.messages import AssistantMessage, Text, ToolCall
 from agent.chat.provider import Request
-from agent.chat.questions import Answer, ApproveSampling, ApproveTool, FillForm, OpenUrl, Question, ReviewSample
+from agent.chat.questions import (
+    Answer,
+    ApproveSampling,
+    ApproveTool,
+    AwaitPage,
+    FillForm,
+    OpenUrl,
+    Question,
+    ReviewSample,
+    ShareRoots,
+)
 from agent.host.policies import configured_answer, fill, headless_policy
 from tests.host.scene import configure
 
@@ -36,6 +46,9 @@ REVIEW = ReviewSample("demo", "mock/demo", AssistantMessage((Text("hi"),)))
         (REVIEW, Answer("decline", why="Nobody can be asked; allow it with --sampling allow.")),
         (FORM, Answer("cancel", why="Nobody can be asked; answer it with --elicit defaults or a file of answers.")),
         (OpenUrl("demo", "Sign in", "https://h"), Answer("decline", why="Nobody can be asked to open an address.")),
+        (AwaitPage("demo", "Sign in", "https://h"), Answer("cancel", why="Nobody can be asked to open an address.")),
+        (ShareRoots("demo", ("/srv",)),
+         Answer("decline", why="Nobody can be asked; name the folders with roots under [servers.demo].")),
     ],
 )  # fmt: skip
 def test_where_nobody_can_be_asked_everything_is_refused_with_the_flag_that_allows_it(
@@ -53,6 +66,13 @@ def test_sampling_that_is_allowed_is_accepted_for_that_server_only() -> None:
 @pytest.mark.parametrize("verdict", ["decline", "cancel"])
 def test_a_form_is_refused_as_configured(verdict: str) -> None:
     answer = configured_answer(configure({"demo": {"elicitation": verdict}}), FORM)
+    assert answer is not None
+    assert (answer.verdict, answer.why) == (verdict, f"The configuration says to {verdict} the questions of demo.")
+
+
+@pytest.mark.parametrize("verdict", ["decline", "cancel"])
+def test_a_page_is_refused_as_configured(verdict: str) -> None:
+    answer = headless_policy(configure({"demo": {"elicitation": verdict}}))(OpenUrl("demo", "Sign in", "https://h"))
     assert answer is not None
     assert (answer.verdict, answer.why) == (verdict, f"The configuration says to {verdict} the questions of demo.")
 
