@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agent.host.config import Config, resolve
+from agent.host.config_merge import restrain
+from agent.host.config_models import ServerTable, Settings
 from agent.host.options import Options
 
 
@@ -35,7 +39,7 @@ def test_a_project_sets_a_limit_where_the_user_has_none(tmp_path: Path) -> None:
     assert sampling.max_cost_per_turn == 3
 
 
-def test_a_project_s_server_does_not_see_the_chat(tmp_path: Path) -> None:
-    project = '[servers.x]\ncommand = "x"\ncontext = true\n'
-    config = configured(tmp_path, '[servers.x]\ncommand = "x"\ncontext = false\n', project)
-    assert not any(table.context for table in config.servers.values())
+@pytest.mark.parametrize(("user", "context"), [(None, False), (False, False), (True, True)])
+def test_a_project_s_server_sees_the_chat_only_where_the_user_says_so(user: bool | None, context: bool) -> None:
+    own = None if user is None else ServerTable(command="x", context=user)
+    assert restrain(ServerTable(command="x", context=True), own, Settings()).context == context
