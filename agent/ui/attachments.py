@@ -34,7 +34,8 @@ async def attached(host: Host, line: str) -> UserMessage:
 
 def _mentioned(host: Host, word: str) -> tuple[str, str]:
     """The URI in a word, which may end a sentence, and whose it is; empty where it is no resource."""
-    for uri in dict.fromkeys((word, word.rstrip(_PUNCTUATION))):
+    listed = any(str(one.item.uri) == word for one in host.resources())
+    for uri in (word,) if listed else (word.rstrip(_PUNCTUATION), word):
         owners = host.catalogue.owners_of(uri)
         if len(owners) > 1:
             raise HostError(f"Several servers have {uri}: {', '.join(owners)}; use /read to choose.")

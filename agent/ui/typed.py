@@ -7,7 +7,6 @@ import shlex
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-_LAST_WORD = re.compile(r"""(?:[^\s"']|"[^"]*"?|'[^']*'?)*\Z""")
 _VARIABLE = re.compile(r"\{(\+?)([A-Za-z_]\w*)\}")
 
 
@@ -39,8 +38,7 @@ class Place:
 
 def word_at_end(text: str) -> Word:
     """The last word of KEY=VALUE words; it may be empty, or within quotes that are still open."""
-    found = _LAST_WORD.search(text)
-    raw = found[0] if found else ""
+    raw = _last_word(text)
     name, equals, value = raw.partition("=")
     known = dict(pair for pair in (_pair(word) for word in _words(text[: len(text) - len(raw)])) if pair)
     return Word(raw, name, _unquoted(value) if equals else None, known)
@@ -79,6 +77,18 @@ def place_in_template(template: str, typed: str) -> Place | None:
 
 def _following(template: str, position: int) -> str:
     return template[position:].partition("{")[0]
+
+
+def _last_word(text: str) -> str:
+    start, quotes = 0, ""
+    for at, letter in enumerate(text):
+        if quotes:
+            quotes = "" if letter == quotes else quotes
+        elif letter in "'\"":
+            quotes = letter
+        elif letter.isspace():
+            start = at + 1
+    return text[start:]
 
 
 def _words(text: str) -> list[str]:
