@@ -49,7 +49,7 @@ class Step:
 STEPS = (
     Step(
         "1. A tool. The model asks for one of the server's tools, and nothing runs before you agree "
-        "(y once, s for the whole session, n no).",
+        "(y once, s twice for the whole session, n no).",
         "echo hello from the tour",
     ),
     Step("2. Arguments. They are checked against the tool's schema before it runs.", "add 3 and 5"),
