@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import anyio
@@ -14,6 +16,9 @@ from agent.mcp.seal import digest
 from agent.mcp.session import McpError
 
 Json = dict[str, Any]
+
+_EFFECTS = count(1)
+_WITHIN: ContextVar[frozenset[int]] = ContextVar("the effects that this task is part of", default=frozenset())
 
 
 class ChangedQuestion(RuntimeError):
@@ -71,16 +76,18 @@ class Ledger:
 
     @property
     def has_effects(self) -> bool:
-        """Whether others are within `once` now."""
-        return bool(self._working - {anyio.get_current_task().id})
+        """Whether others are within `once` now; what this task itself stands in does not count."""
+        return bool(self._working - _WITHIN.get())
 
     async def _worked_out(self, compute: Callable[[], Awaitable[Any]]) -> Any:
-        here = anyio.get_current_task().id
-        self._working.add(here)
+        effect = next(_EFFECTS)
+        self._working.add(effect)
+        outside = _WITHIN.set(_WITHIN.get() | {effect})
         try:
             return await compute()
         finally:
-            self._working.discard(here)
+            _WITHIN.reset(outside)
+            self._working.discard(effect)
             if self._worked:
                 self._worked.set()
                 self._worked = None

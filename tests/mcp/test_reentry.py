@@ -156,6 +156,22 @@ async def test_a_question_may_stand_in_once() -> None:
         assert await rounds(client, {"question-1": accept(place="aisle")}) == text("aisle")
 
 
+async def test_questions_may_stand_in_once_together() -> None:
+    async def both(ctx: Context) -> str:
+        said: dict[str, str] = {}
+
+        async def ask(key: str) -> None:
+            said[key] = await seat(ctx, key)
+
+        async with anyio.create_task_group() as tasks:
+            for key in ("a", "b"):
+                tasks.start_soon(ask, key)
+        return f"{said['a']} {said['b']}"
+
+    async with caller(serving(lambda ctx: ctx.once("both", lambda: both(ctx)))) as client:
+        assert await rounds(client, {"a": accept(place="1"), "b": accept(place="2")}) == text("1 2")
+
+
 async def test_a_key_names_a_question_and_answers_need_no_order() -> None:
     flip = iter([True, False])
 

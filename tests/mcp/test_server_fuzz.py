@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.mcp import Context, Server
-from agent.mcp.jsonrpc import INTERNAL_ERROR, Failure
+from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, Failure
 from tests.mcp.raw_client import raw_client
+from tests.mcp.stateless_caller import CAPABILITIES, EVERYTHING, LOG_LEVEL, REVISION, caller
 
 METHODS = [
     *("initialize", "ping", "logging/setLevel", "completion/complete"),
@@ -30,7 +31,7 @@ requests = st.lists(st.tuples(st.sampled_from(METHODS) | st.text(), params), min
 
 
 def a_server() -> Server:
-    server = Server("target")
+    server = Server("here")
 
     @server.tool
     async def add(a: int) -> int:
@@ -43,6 +44,10 @@ def a_server() -> Server:
     @server.resource("a://{x}")
     async def read(x: str) -> str:
         return x
+
+    @server.tool(task="optional")
+    async def job(ctx: Context) -> str:
+        return repr(await ctx.elicit("?", {"type": "object", "properties": {}}))
 
     @server.tool
     async def everything(ctx: Context) -> str:
@@ -60,6 +65,65 @@ def test_every_request_gets_an_answer_that_is_no_failure_of_ours(requests: list[
                 outcome = await client.outcome(method, given)
                 assert not isinstance(outcome, Failure) or outcome.code != INTERNAL_ERROR
             assert await client.ask("ping") == {}
+
+    anyio.run(converse)
+
+
+STATELESS_METHODS = [
+    *("server/discover", "subscriptions/listen", "tasks/get", "tasks/update", "tasks/cancel"),
+    *(method for method in METHODS if "/" in method),
+]
+STATELESS_KEYS = [
+    "inputResponses",
+    "requestState",
+    "notifications",
+    "taskId",
+    "task",
+    "name",
+    "uri",
+    "cursor",
+    "arguments",
+]
+stateless_names = names | st.sampled_from(["everything", "job", "question-1"])
+stateless_params = st.dictionaries(st.sampled_from(STATELESS_KEYS), stateless_names | json)
+envelopes = st.fixed_dictionaries(
+    {}, optional={REVISION: st.just("2026-07-28") | json, CAPABILITIES: st.just(EVERYTHING) | json, LOG_LEVEL: json}
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(STATELESS_METHODS), stateless_params, envelopes | st.just(None)), max_size=5))
+def test_requests_that_stand_for_themselves_get_answers_too(requests: list[tuple[str, Any, Any]]) -> None:
+    sound = {REVISION: "2026-07-28", CAPABILITIES: EVERYTHING}
+
+    async def converse() -> None:
+        async with raw_client(a_server(), None) as client:
+            for method, given, envelope in requests:
+                if method == "subscriptions/listen" and isinstance(given.get("notifications"), dict):
+                    continue  # the answer to that is the end of it
+                outcome = await client.outcome(method, {**given, "_meta": sound if envelope is None else envelope})
+                assert not isinstance(outcome, Failure) or outcome.code != INTERNAL_ERROR
+            assert (await client.ask("server/discover", {"_meta": sound}))["resultType"] == "complete"
+
+    anyio.run(converse)
+
+
+@settings(max_examples=100, deadline=None)
+@given(json, json)
+def test_answers_of_any_shape_come_to_an_end(sample: Any, form: Any) -> None:
+    async def converse() -> None:
+        async with caller(a_server()) as client:
+            asked = await client.call("everything")
+            for answer in (sample, form):
+                (name,) = asked["inputRequests"]
+                more = {"inputResponses": {name: answer}, "requestState": asked["requestState"]}
+                outcome = await client.raw.outcome("tools/call", client.said({"name": "everything", **more}))
+                if isinstance(outcome, Failure):
+                    assert outcome.code == INVALID_PARAMS
+                    return
+                if outcome.value["resultType"] == "complete":
+                    return
+                asked = outcome.value
 
     anyio.run(converse)
 
