@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import mcp_types as types
@@ -20,6 +21,8 @@ EMPTY = "(empty result)"
 FOR_USER_ONLY = "(shown to the user only)"
 CHARACTERS_KEPT = 50_000_000
 SHARE_OF_HEAD = 0.75
+SHARED = 2  # results of full length: what calls made together may come to
+SHORT = 500  # characters; a result so short is shown whole, whatever its neighbours took
 
 
 def for_model(blocks: Iterable[Any]) -> list[Content]:
@@ -95,23 +98,41 @@ def to_json(value: Any) -> str:
 
 
 class Cutter:
-    """Cuts results to `limit` characters of text, and keeps what it cut while there is room."""
+    """Cuts results to `limit` characters of text, and keeps what it cut while there is room.
+
+    Those of calls that run `together` come to `SHARED` times that in all, except for short ones.
+    """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self._running = self._left = 0
         self._kept: OrderedDict[str, str] = OrderedDict()
         self._count = 0
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """The block in which a call is made and its result cut."""
+        if not self._running:
+            self._left = SHARED * self.limit
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
 
     def cut(self, content: Sequence[Content]) -> tuple[Content, ...]:
         """`content` if its text fits, else its head, a marker that says how to read the rest, and its tail."""
         texts = [part.text for part in content if isinstance(part, Text)]
-        if sum(map(len, texts)) <= self.limit:
+        limit = min(self.limit, max(self._left, SHORT)) if self._running else self.limit
+        length = sum(map(len, texts))
+        self._left = max(0, self._left - min(length, limit))
+        if length <= limit:
             return tuple(content)
         whole = "\n".join(texts)
-        head = int(self.limit * SHARE_OF_HEAD)
-        tail = self.limit - head
+        head = int(limit * SHARE_OF_HEAD)
+        tail = limit - head
         marker = (
-            f"\n[… {len(whole) - self.limit} of {len(whole)} characters left out here. "
+            f"\n[… {len(whole) - limit} of {len(whole)} characters left out here. "
             f'Read on with read_result(id="{self._keep(whole)}", offset={head}) …]\n'
         )
         shown = Text(whole[:head] + marker + whole[len(whole) - tail :])

@@ -58,16 +58,17 @@ class McpTool:
             patience.restart()
             on_progress(done, total, note or "")
 
-        try:
-            result = await self._connection.request(
-                f"the call of {self.name}",
-                lambda client: client.call_tool(self.name, arguments, progress=progressed),
-                patience,
-            )
-        except McpError as error:
-            return ToolOutput((Text(describe_error(error)),), is_error=True)
-        self._check_output(result)
-        return ToolOutput(self._cutter.cut(self._content(result)), result.is_error)
+        with self._cutter.together():
+            try:
+                result = await self._connection.request(
+                    f"the call of {self.name}",
+                    lambda client: client.call_tool(self.name, arguments, progress=progressed),
+                    patience,
+                )
+            except McpError as error:
+                return ToolOutput(self._cutter.cut([Text(describe_error(error))]), is_error=True)
+            self._check_output(result)
+            return ToolOutput(self._cutter.cut(self._content(result)), result.is_error)
 
     def _content(self, result: ToolResult) -> list[Content]:
         """`structuredContent` repeats the content (specification, server/tools), so it counts only without any."""

@@ -104,11 +104,12 @@ class HostToolbox:
     async def _resource(self, arguments: dict[str, Any]) -> ToolOutput:
         connection = self._servers[arguments["server"]]
         uri = arguments["uri"]
-        try:
-            result = await connection.request(f"the reading of {uri}", lambda client: client.read_resource(uri))
-        except McpError as error:
-            return ToolOutput((Text(describe_error(error)),), is_error=True)
-        return ToolOutput(self.cutter.cut([resource_of(part) for part in result.contents]))
+        with self.cutter.together():
+            try:
+                result = await connection.request(f"the reading of {uri}", lambda client: client.read_resource(uri))
+            except McpError as error:
+                return ToolOutput((Text(describe_error(error)),), is_error=True)
+            return ToolOutput(self.cutter.cut([resource_of(part) for part in result.contents]))
 
     async def _result(self, arguments: dict[str, Any]) -> ToolOutput:
         try:

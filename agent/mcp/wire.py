@@ -129,7 +129,8 @@ def read_page(method: str, result: Any, notice: Notice) -> Page:
 
 def read_tool_result(result: Any) -> ToolResult:
     body = _object(result)
-    content = _read_blocks(body.get("content"))
+    said = body.get("content")
+    content = _read_blocks(said) if isinstance(said, list | dict) else ()
     structured = body.get("structuredContent")
     if not content and structured is None and (text := _leftover(result)):
         content = (TextContent(text=text),)
@@ -210,13 +211,17 @@ def read(model: type[Model], raw: Any) -> Model:
 def _read_item(listing: Listing, index: int, item: Any, notice: Notice) -> BaseModel | None:
     if listing.model is Tool and isinstance(item, dict) and item.get("inputSchema") is None:
         item = {**item, "inputSchema": {"type": "object"}}  # a tool without arguments, by those who forgot to say so
+    name = _object(item).get("name")
+    which = repr(name) if name else f"number {index + 1}"
     try:
-        return read(listing.model, item)
+        found = read(listing.model, item)
     except ValidationError as error:
-        name = _object(item).get("name")
-        which = f"number {index + 1}" if name is None else repr(name)
         notice(f"{which} in {listing.member} was left out: {_first_fault(error)}.")
         return None
+    if not getattr(found, listing.key):  # there is no asking for it
+        notice(f"{which} in {listing.member} was left out: {listing.key}: it is empty.")
+        return None
+    return found
 
 
 def _read_blocks(content: Any) -> tuple[Content, ...]:
@@ -229,8 +234,8 @@ def _read_blocks(content: Any) -> tuple[Content, ...]:
 def _leftover(result: Any) -> str:
     """What a result without content holds all the same, as JSON: better shown than lost."""
     if isinstance(result, dict):
-        known = ("content", "structuredContent", "isError", "resultType", "_meta")
-        result = {name: value for name, value in result.items() if name not in known}
+        known = ("structuredContent", "isError", "resultType", "_meta")
+        result = {name: value for name, value in result.items() if name not in known and (value or name != "content")}
     return to_json(result).decode() if result else ""
 
 

@@ -67,6 +67,21 @@ def test_a_long_result_keeps_its_head_and_tail_and_says_how_to_read_on() -> None
     assert cutter.read("r1", 99) == ""
 
 
+def test_results_of_calls_made_together_share_what_there_is_and_short_ones_stay_whole() -> None:
+    cutter = Cutter(1_000)
+    lengths = []
+    with cutter.together(), cutter.together(), cutter.together():
+        for size in (1_000_000, 700, 900, 400, 2_000):
+            [part] = cutter.cut([Text("😀" * size)])
+            assert isinstance(part, Text)
+            lengths.append((part.text.count("😀"), "read_result" in part.text))
+    assert lengths == [(1_000, True), (700, False), (500, True), (400, False), (500, True)]
+    with cutter.together():
+        assert cutter.cut([Text("x" * 1_000)]) == (Text("x" * 1_000),)
+    assert cutter.cut([Text("x" * 1_000)]) == (Text("x" * 1_000),)
+    assert cutter.read("r2", 375) == "😀" * 525
+
+
 def test_several_texts_are_measured_and_kept_together() -> None:
     cutter = Cutter(6)
     cutter.cut([Text("aaaa"), Text("bbbb")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -132,6 +133,16 @@ async def test_one_bad_tool_is_left_out_with_a_notice() -> None:
         assert [tool.name for tool in view.host.tools("odd")] == ["echo", "exit", "kill", "hang", "error"]
         [notice] = view.events(Noticed)
         assert (notice.server, notice.level) == ("odd", "warning")
+
+
+async def test_a_tool_with_an_odd_name_can_be_called_and_one_without_a_name_is_left_out() -> None:
+    async with started(fragile(odd="odd names")) as view:
+        [tool] = view.host.tools("odd")
+        assert (tool.name, re.fullmatch("[a-zA-Z0-9_-]{1,64}", tool.shown_as) is not None) == ("größe: a/b.c 🎉", True)
+        for name in (tool.name, tool.shown_as):
+            result = await view.host.call_tool(name)
+            assert result.content[0].text == "größe: a/b.c 🎉 {}"
+        assert view.events(Noticed) == [Noticed("odd", "warning", "number 2 in tools was left out: name: it is empty.")]
 
 
 async def test_a_list_that_cannot_be_read_is_empty_with_a_notice() -> None:

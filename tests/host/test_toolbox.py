@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import mcp_types as types
 import pytest
 
@@ -172,14 +173,31 @@ async def test_a_long_result_can_be_read_to_its_end() -> None:
         assert gone == ToolOutput((Text("There is no result 'r9' any more."),), is_error=True)
 
 
+async def test_calls_made_together_come_to_no_more_than_two_long_results() -> None:
+    async with scene(configure({"shop": {}}), SERVERS) as view:
+        box = toolbox(view, max_output=1_000)
+        found: list[int] = []
+
+        async def call() -> None:
+            output = await run(box, "shop__catalogue", {"pages": 3_000})
+            [part] = output.content
+            assert isinstance(part, Text)
+            found.append(len(part.text.partition("\n[…")[0]))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(call)
+        await call()
+        assert found == [750, 750, 375, 750]
+
+
 async def test_a_resource_can_be_read() -> None:
     async with scene(configure({"shop": {}}), SERVERS) as view:
         box = toolbox(view)
         output = await run(box, "read_resource", {"server": "shop", "uri": "shop://hours"})
         assert output == ToolOutput((Text('<resource uri="shop://hours">\n9 to 5\n</resource>'),))
         missing = await run(box, "read_resource", {"server": "shop", "uri": "shop://none"})
-        assert missing.is_error
-        assert "The server answered with error" in str(missing.content)
+        assert missing == ToolOutput((Text("There is no resource shop://none."),), is_error=True)
         with pytest.raises(ServerUnavailable, match=r"There is no server named 'shp'\. Did you mean 'shop'\?"):
             await run(box, "read_resource", {"server": "shp", "uri": "x"})
 

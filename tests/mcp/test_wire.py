@@ -111,12 +111,14 @@ def test_optional_members_that_are_null_or_misshapen_are_absent() -> None:
 def test_one_bad_item_is_left_out_with_a_notice() -> None:
     notices: list[str] = []
     tools = [{"name": "a", "inputSchema": SCHEMA}, {"name": "b", "inputSchema": "object"}, {"inputSchema": SCHEMA}, 5]
+    tools.append({"name": "", "inputSchema": SCHEMA})
     page = read_page("tools/list", {"tools": tools}, notices.append)
     assert [tool.name for tool in page.items] == ["a"]
     assert notices == [
         "'b' in tools was left out: inputSchema: Input should be a valid dictionary.",
         "number 3 in tools was left out: name: Field required.",
         "number 4 in tools was left out: Input should be a valid dictionary or instance of Tool.",
+        "number 5 in tools was left out: name: it is empty.",
     ]
 
 
@@ -168,7 +170,9 @@ def test_every_kind_of_content_is_read() -> None:
 @pytest.mark.parametrize(
     ("result", "content"),
     [
-        ({"content": "hi"}, (TextContent(text="hi"),)),
+        ({"content": "no list"}, (TextContent(text='{"content":"no list"}'),)),
+        ({"content": 5, "isError": False}, (TextContent(text='{"content":5}'),)),
+        ({"content": "", "more": 1}, (TextContent(text='{"more":1}'),)),
         ({"content": {"type": "text", "text": "hi"}}, (TextContent(text="hi"),)),
         ({"content": None}, ()),
         ({"content": [], "isError": False, "_meta": {"a": 1}, "resultType": "complete"}, ()),

@@ -81,6 +81,8 @@ def main() -> None:
                 send(id=request["id"], error={"code": -32603, "message": "database is locked"})
             case "tools/list":
                 tools = [{"name": name, "inputSchema": {}} for name in ("echo", "exit", "kill", "hang", "error")]
+                if HOW == "odd names":
+                    tools = [{"name": "größe: a/b.c 🎉", "inputSchema": {}}, {"name": "", "inputSchema": {}}]
                 if HOW == "bad tool":
                     tools.insert(1, {"name": 3})
                 send(id=request["id"], result={"tools": tools})
