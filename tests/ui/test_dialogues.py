@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.chat.messages import AssistantMessage, Image, Text, ToolCall, ToolMessage, ToolResult, UserMessage, user
-from agent.chat.provider import Request
-from agent.chat.questions import Answer, ApproveSampling, ApproveTool, FillForm, OpenUrl, ReviewSample
+from agent.chat.messages import ToolCall
+from agent.chat.questions import Answer, ApproveTool, AwaitPage, FillForm, OpenUrl, Question, ShareRoots
 from agent.ui.dialogues import Dialogue, dialogue
 
 KEYS = ("keys", "Enter next · Shift-Tab back · Ctrl-X decline · Ctrl-C cancel")
@@ -121,55 +120,104 @@ def test_arguments_that_are_no_json_are_shown_as_they_came() -> None:
     assert asked.lines()[1] == ("body", "{nonsense")
 
 
-def test_a_long_question_is_folded_and_can_be_read_in_full() -> None:
-    request = Request((user("\n".join(map(str, range(30)))),), "Be brief.")
-    asked = dialogue(ApproveSampling("notes", "mock/demo", request))
-    lines = asked.lines()
-    assert lines[:4] == [
-        ("title", "notes wants to ask mock/demo something. Allow it?"),
-        ("body", "1 message, 88 characters"),
-        ("body", "system: Be brief."),
-        ("body", "user: 0"),
-    ]
-    assert lines[-2] == ("body", "… 22 more lines (v shows all)")
-    assert asked.details.endswith("28\n29")
-
-
-def test_a_sampling_request_shows_every_kind_of_content() -> None:
-    messages = (
-        UserMessage((Text("look"), Image("AAAA", "image/png"))),
-        AssistantMessage((ToolCall("c", "find", {"q": 1}),)),
-        ToolMessage((ToolResult("c", (Text("found"),)),)),
-    )
-    asked = dialogue(ApproveSampling("notes", "m", Request(messages)))
-    assert [text for _, text in asked.lines()[1:-1]] == [
-        "3 messages, 53 characters",
-        "user: look",
-        "[image/png, 3 bytes]",
-        "assistant: calls find {",
-        '  "q": 1',
-        "}",
-        "tool: found",
-    ]
-
-
-def test_a_reply_is_reviewed_before_it_goes_to_the_server() -> None:
-    reply = AssistantMessage((Text("It is \u202efine."), ToolCall("c", "find", {})))
-    asked = dialogue(ReviewSample("notes", "mock/demo", reply))
+def test_a_page_to_open_is_shown_whole_with_its_host_set_off_and_what_is_odd_about_it() -> None:
+    warnings = ("It is not encrypted.",)
+    asked = dialogue(OpenUrl("pay", "Sign in", "http://user@xn--pypal-4ve.com/a?b", "xn--pypal-4ve.com", warnings))
     assert asked.lines() == [
-        ("title", "mock/demo answered. Send this to notes?"),
-        ("body", "It is ⟨U+202E⟩fine."),
-        ("body", "calls find "),
-        ("keys", "y send · s for this session · n don't · Ctrl-C cancel"),
-    ]
-
-
-def test_a_page_to_open_is_shown_whole_with_its_host() -> None:
-    asked = dialogue(OpenUrl("pay", "Sign in", "https://user@xn--pypal-4ve.com/a?b"))
-    assert asked.lines()[:3] == [
-        ("title", "pay asks you to open a page on xn--pypal-4ve.com"),
+        ("title", "pay asks you to open a page on"),
+        ("host", "  xn--pypal-4ve.com"),
+        ("warning", "! It is not encrypted."),
         ("body", "Sign in"),
-        ("body", "https://user@xn--pypal-4ve.com/a?b"),
+        ("body", "http://user@xn--pypal-4ve.com/a?b"),
+        ("keys", "y open it in the browser · m I open it myself · n no · Ctrl-C cancel"),
     ]
-    asked.enter("y")
-    assert asked.answer == Answer("accept")
+    assert answers_to(OpenUrl("pay", "Sign in", "https://a", "a"), "y", "m", "n", "decline", "cancel", "x") == [
+        Answer("accept"),
+        Answer("accept", {"open": False}),
+        Answer("decline"),
+        Answer("decline"),
+        Answer("cancel"),
+        None,
+    ]
+
+
+def test_a_long_address_is_shown_in_part_and_can_be_seen_whole() -> None:
+    url = f"https://example.com/{'x' * 5_000}"
+    asked = dialogue(OpenUrl("pay", "Sign in", url, "example.com"))
+    assert asked.lines()[3] == ("body", f"{url[:1000]}… (v or ? shows all)")
+    assert asked.details == f"Sign in\n{url}"
+
+
+def test_a_page_is_waited_for_until_the_person_is_done_or_gives_up() -> None:
+    question = AwaitPage("pay", "Sign in", "https://a/b", "a")
+    assert dialogue(question).lines() == [
+        ("title", "pay waits until you are done on a"),
+        ("body", "Sign in"),
+        ("body", "https://a/b"),
+        ("keys", "y I am done · o open it again · n give up · Ctrl-C cancel"),
+    ]
+    assert answers_to(question, "y", "o", "n", "cancel") == [
+        Answer("accept"),
+        Answer("accept", {"open": True}),
+        Answer("decline"),
+        Answer("cancel"),
+    ]
+
+
+def test_folders_are_shared_once_for_the_session_or_for_good() -> None:
+    question = ShareRoots("files", ("/srv", "/home/\u202eme"))
+    assert dialogue(question).lines() == [
+        ("title", "files asks which folders you work in. May it know these?"),
+        ("body", "/srv"),
+        ("body", "/home/⟨U+202E⟩me"),
+        ("keys", "y this time · s for this session · a always · n no · Ctrl-C cancel"),
+    ]
+    assert answers_to(question, "y", "s", "a", "n") == [
+        Answer("accept"),
+        Answer("accept", remember="session"),
+        Answer("accept", remember="always"),
+        Answer("decline"),
+    ]
+
+
+def test_a_long_message_stands_below_who_asks_and_can_be_read_whole() -> None:
+    message = "\n".join(f"line {number}" for number in range(20))
+    asked = dialogue(FillForm("rail", message, SEAT))
+    assert asked.lines()[:3] == [("title", "rail asks:"), ("body", "  line 0"), ("body", "  line 1")]
+    assert asked.lines()[7:9] == [("body", "  … 14 more lines (? shows all)"), ("title", "1/2 Place (one of them)")]
+    assert asked.details == message
+
+
+def test_of_many_choices_the_first_are_shown_and_all_can_be_seen() -> None:
+    choices = [f"land {number}" for number in range(300)]
+    asked = form({"properties": {"land": {"enum": choices}}})
+    shown = [text for style, text in asked.lines() if style == "body"]
+    assert (shown[0], shown[14:]) == ("  1) land 0", ["  15) land 14", "  … 285 more (? shows all)"])
+    assert asked.details.splitlines()[-1] == "  300) land 299"
+    asked.enter("300")
+    asked.press("enter")
+    assert asked.answer == Answer("accept", {"land": "land 299"})
+
+
+def test_of_many_fields_the_last_are_shown_while_filling_and_all_can_be_looked_over() -> None:
+    asked = form({"properties": {f"f{number}": {"type": "integer"} for number in range(20)}})
+    for number in range(20):
+        asked.enter(str(number))
+        assert len(asked.lines()) <= 20
+    assert asked.lines()[-2:] == [
+        ("done", "  … 5 more (v shows all)"),
+        ("keys", "Enter send · Shift-Tab back · Ctrl-X decline · Ctrl-C cancel"),
+    ]
+    assert asked.details.splitlines() == [f"  f{number}: {number}" for number in range(20)]
+    asked.press("back")
+    assert asked.lines()[1:4] == [("done", "  … 16 more above"), ("done", "  f16: 16"), ("done", "  f17: 17")]
+
+
+def answers_to(question: Question, *keys: str) -> list[Answer | None]:
+    """What each key answers by itself."""
+    answers = []
+    for key in keys:
+        asked = dialogue(question)
+        asked.press(key)
+        answers.append(asked.answer)
+    return answers

@@ -169,6 +169,13 @@ def test_names_that_do_not_match_the_values_and_odd_constants_are_left_aside() -
         ({"type": "object"}, "JSON"),
         ({"type": "string", "format": "email"}, "an e-mail address"),
         ({"type": "string"}, ""),
+        ({"type": "string", "minLength": 0}, ""),
+        ({"type": "string", "minLength": 2, "maxLength": 5}, "2 to 5 characters"),
+        ({"type": "string", "minLength": 5, "maxLength": 5}, "exactly 5 characters"),
+        ({"type": "string", "minLength": 2}, "at least 2 characters"),
+        ({"type": "string", "format": "email", "maxLength": 9}, "an e-mail address, at most 9 characters"),
+        ({"type": "string", "pattern": "^[A-Z]+$"}, "like ^[A-Z]+$"),
+        ({"items": {"enum": ["a"]}, "minItems": 1, "maxItems": 3}, "several, separated by commas, 1 to 3"),
         ({"type": "integer", "minimum": True}, "a whole number"),
     ],
 )
@@ -178,3 +185,25 @@ def test_a_hint_says_what_fits(rules: dict[str, Any], words: str) -> None:
 
 def test_a_value_is_shown_as_a_person_would_type_it() -> None:
     assert shown(field({"type": "string", "title": 3, "description": 4}), "x") == "x"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("(a+)+$", "a" * 40 + "!"),
+        ("((a+)+)+$", "a" * 40 + "!"),
+        ("(a|aa)*$", "a" * 60 + "!"),
+        ("a*a*a*a*a*x", "a" * 5_000),
+        ("^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 50),
+    ],
+)
+@pytest.mark.timeout(5)
+def test_a_pattern_that_takes_for_ever_is_left_to_the_server(pattern: str, text: str) -> None:
+    assert parse(field({"type": "string", "pattern": pattern}), text) == text
+
+
+def test_an_honest_pattern_is_still_looked_at() -> None:
+    with pytest.raises(InvalidEntry, match="It has to match the pattern"):
+        parse(field({"type": "string", "pattern": "^[A-Z]{2}-[0-9]{4}$"}), "ab-12")
+    with pytest.raises(InvalidEntry, match="It has to match the pattern"):
+        parse(field({"type": "string", "pattern": "^(ab)+$"}), "abc")

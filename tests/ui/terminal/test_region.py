@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from agent.chat.events import ToolProgressed
 from agent.chat.messages import ToolCall
-from agent.chat.questions import FillForm
+from agent.chat.questions import FillForm, OpenUrl
 from agent.ui.dialogues import dialogue
 from agent.ui.terminal.cells import cut, last_rows, wrap
 from agent.ui.terminal.region import Region, Running
@@ -54,6 +54,33 @@ def test_the_keys_of_a_question_stand_below_its_line() -> None:
     assert [text for _, text in region.above(80, 10)] == ["rail asks: Which seat?", "1/1 n (may stay empty)"]
     assert [text for _, text in region.below(80)] == ["Enter next · Shift-Tab back · Ctrl-X decline · Ctrl-C cancel"]
     assert Region().below(80) == []
+
+
+def test_who_asks_and_for_what_stays_in_sight_however_little_room_there_is() -> None:
+    choices = {"properties": {"n": {"enum": [f"choice {number}" for number in range(12)]}}}
+    region = Region(tail="one\ntwo", dialogue=dialogue(FillForm("rail", "Which seat?", choices)))
+    assert [text for _, text in region.above(80, 5)] == [
+        "rail asks: Which seat?",
+        "1/1 n (one of them, may stay empty)",
+        "  10) choice 9",
+        "  11) choice 10",
+        "  12) choice 11",
+    ]
+    assert [text for _, text in region.above(80, 15)][:2] == ["two", "rail asks: Which seat?"]
+    assert [text for _, text in region.above(80, 1)] == [
+        "rail asks: Which seat?",
+        "1/1 n (one of them, may stay empty)",
+    ]
+
+
+def test_questions_that_wait_say_who_asks_them() -> None:
+    first, second = (dialogue(FillForm(server, "?", {})) for server in ("rail", "bank"))
+    region = Region(dialogue=first, waiting=[second, dialogue(OpenUrl("pay", "Sign in", "https://a", "a"))])
+    assert [text for _, text in region.above(80, 10)] == [
+        "rail asks: ?",
+        "  next: bank asks: ?",
+        "  next: pay asks you to open a page on",
+    ]
 
 
 @pytest.mark.parametrize(
