@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import anyio
 
@@ -29,6 +30,7 @@ from agent.chat.events import (
 from agent.chat.questions import Answer, Question
 
 NOTICES_KEPT = 1_000
+NOBODY = Answer("cancel", why="nobody is there to ask")
 
 Policy = Callable[[Question], Answer | None]
 """Answers a question in place of the person; None leaves it to the reader."""
@@ -101,6 +103,7 @@ class Outbox:
         self._progress: dict[str, _Newest] = {}
         self._notices = self._dropped = 0
         self._last_dropped = ""
+        self._asked: list[Pending] = []
         self._closed = False
         self._arrived = anyio.Event()
 
@@ -138,23 +141,32 @@ class Outbox:
             self.emit(QuestionSettled(question, answer.verdict, "policy", answer.why))
             return answer
         if self._closed:
-            return Answer("cancel", why="nobody is there to ask")
+            return NOBODY
         pending = Pending(question)
+        self._asked.append(pending)
         self._put(pending)
         try:
             answer = await pending.wait()
         except BaseException:
             self.emit(QuestionSettled(question, "cancel", "withdrawn"))
             raise
+        finally:
+            self._asked.remove(pending)
         self.emit(QuestionSettled(question, answer.verdict, "person", answer.why))
         return answer
 
     def close(self) -> None:
-        """End the reader once it has seen everything. What is asked, or still waits unread, is answered with cancel."""
+        """End the reader once it has seen everything.
+
+        What is asked from now on is answered with cancel, and so is every open question, read or not: the reader may
+        have died over it. How it was settled is reported here, as nothing can be emitted any more when its asker wakes.
+        """
+        for pending in () if self._closed else self._asked:
+            by: Literal["person", "withdrawn"] = "withdrawn" if pending.open else "person"
+            pending.reply(NOBODY)
+            if answer := pending.answer:
+                self.emit(QuestionSettled(pending.question, answer.verdict, by, answer.why))
         self._closed = True
-        for item in self._queue:
-            if isinstance(item, Pending):
-                item.reply(Answer("cancel", why="nobody is there to ask"))
         self._arrived.set()
 
     @property

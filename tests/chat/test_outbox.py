@@ -303,7 +303,39 @@ class TestAsking:
                 outbox.emit(TextArrived("last"))
                 outbox.close()
         assert answers == [Answer("cancel", why="nobody is there to ask")]
-        asked, pending, last = [item async for item in outbox.items]
+        asked, pending, last, settled = [item async for item in outbox.items]
         assert (asked, last) == (QuestionAsked(FORM), TextArrived("last"))
+        assert settled == QuestionSettled(FORM, "cancel", "withdrawn", "nobody is there to ask")
         assert isinstance(pending, Pending)
         assert not pending.open
+
+    async def test_closing_answers_what_a_reader_took_and_died_over(self) -> None:
+        outbox, answers = Outbox(), []
+
+        async def asker() -> None:
+            answers.append(await outbox.ask(FORM))
+
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(asker)
+                pending = await next_question(outbox)
+                outbox.close()
+                outbox.close()
+        assert answers == [Answer("cancel", why="nobody is there to ask")]
+        assert not pending.open
+        assert outbox.drain() == [QuestionSettled(FORM, "cancel", "withdrawn", "nobody is there to ask")]
+
+    async def test_a_reply_just_before_the_end_is_reported_as_what_it_was(self) -> None:
+        outbox, answers = Outbox(), []
+
+        async def asker() -> None:
+            answers.append(await outbox.ask(FORM))
+
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(asker)
+                pending = await next_question(outbox)
+                pending.reply(YES)
+                outbox.close()
+        assert answers == [YES]
+        assert outbox.drain() == [QuestionSettled(FORM, "accept", "person")]
