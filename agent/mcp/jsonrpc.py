@@ -60,7 +60,7 @@ class MalformedMessage(ValueError):
 
 
 def encode(message: Message) -> bytes:
-    """One message as one line of JSON, without the newline."""
+    """One message as one line of JSON, without the newline. Raises TypeError or ValueError where JSON has no words."""
     return _to_json(_body(message))
 
 
@@ -165,4 +165,7 @@ def _mend(text: str | bytes) -> Any | None:
 
 
 def _without_surrogates(body: Any) -> bytes:
-    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    try:
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply for JSON") from error
