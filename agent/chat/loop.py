@@ -23,14 +23,15 @@ from agent.chat.events import (
 )
 from agent.chat.messages import AssistantMessage, Stop, Text, ToolCall, ToolMessage, ToolResult, UserMessage
 from agent.chat.outbox import Outbox
-from agent.chat.policy import ToolPolicy
-from agent.chat.provider import Finished, Provider, ProviderError
+from agent.chat.policy import Permission, ToolPolicy
+from agent.chat.provider import Capped, Finished, Provider, ProviderError
 from agent.chat.questions import ApproveTool
 from agent.chat.toolbox import Tool, Toolbox
 
 CANCELLED = "Cancelled by the user."
 DECLINED = "The user declined this call."
 FORBIDDEN = "The user's settings do not allow this call."
+EMPTY = "The model's reply is empty."
 
 ENDINGS = {
     Stop.MAX_TOKENS: "The reply reached its token limit; say “go on”, or raise max_tokens.",
@@ -66,6 +67,7 @@ class Agent:
         self._toolbox, self._outbox = toolbox, outbox
         self._max_turns, self._max_tokens = max_turns, max_tokens
         self._approved: set[str] = set()
+        self._told_of_limit = ""
 
     async def turn(self, message: UserMessage) -> TurnEnded:
         """Run until the model is done. Whatever happens, the history stays fit to send."""
@@ -80,17 +82,34 @@ class Agent:
         return ended
 
     def _begin(self, message: UserMessage) -> None:
-        tools = tuple(tool.spec for tool in self._toolbox.tools())
+        tools = tuple(tool.spec for tool in self._shown_tools())
         if self.conversation.begin(self.provider.name, self._toolbox.system(), tools):
             self._outbox.emit(Noticed("", "info", "The model or its tools changed: the provider's cache starts anew."))
         self.conversation.add(message)
         self._outbox.emit(TurnStarted(message))
+
+    def _shown_tools(self) -> Sequence[Tool]:
+        """All tools, or as many as the provider takes: then without those that may not be called anyway."""
+        tools, provider = self._toolbox.tools(), self.provider
+        limit = provider.max_tools if isinstance(provider, Capped) else None
+        if limit is None or len(tools) <= limit:
+            return tools
+        usable = [tool for tool in tools if self._permission(tool) != "deny"]
+        told = f"{provider.name} takes {limit} tools, and there are {len(usable)}: it is not shown the last ones"
+        if len(usable) > limit and told != self._told_of_limit:
+            names = f"from {usable[limit].server}/{usable[limit].name} on"
+            advice = "Start fewer servers with --only, or leave tools out with tools.deny."
+            self._outbox.emit(Noticed("", "warning", f"{told}, {names}. {advice}"))
+            self._told_of_limit = told
+        return usable[:limit]
 
     async def _run(self) -> TurnEnded:
         for _ in range(self._max_turns):
             reply = await self._reply()
             if not reply.tool_calls:
                 stop = Stop.END if reply.stop is Stop.STOP_SEQUENCE else reply.stop
+                if stop is Stop.END and not reply.text.strip():
+                    self._outbox.emit(Noticed("", "warning", EMPTY))
                 return TurnEnded(stop, ENDINGS.get(stop, ""))
             # No await between the reply's entry in the history and the try in _use: no call may lose its result.
             if not await self._use(reply.tool_calls):
@@ -155,7 +174,7 @@ class Agent:
             return _Step(call, refusal=refusal)
         assert tool is not None
         question = ApproveTool(call, tool.server, tool.name)
-        permission = self.policy.decide(tool.server, tool.name, harmless=tool.harmless)
+        permission = self._permission(tool)
         if permission == "deny":
             self._outbox.emit(QuestionSettled(question, "decline", "policy", FORBIDDEN))
             return _Step(call, refusal=_failed(call, FORBIDDEN))
@@ -167,6 +186,9 @@ class Agent:
                 self._approved.add(definition)
             return _Step(call, tool)
         return None if answer.verdict == "cancel" else _Step(call, refusal=_failed(call, DECLINED))
+
+    def _permission(self, tool: Tool) -> Permission:
+        return self.policy.decide(tool.server, tool.name, harmless=tool.harmless)
 
     async def _execute(self, call: ToolCall, tool: Tool, results: dict[str, ToolResult]) -> None:
         self._outbox.emit(ToolStarted(call, tool.server, tool.name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent.chat.messages import AssistantMessage, Message, Usage
 
@@ -86,6 +86,14 @@ class ProviderError(Exception):
         super().__init__(message)
         self.kind, self.retryable, self.retry_after, self.tool = kind, retryable, retry_after, tool
         self.brief, self.tries = brief or message, tries
+
+
+@runtime_checkable
+class Capped(Protocol):
+    """A provider whose API takes only so many tools; None for as many as there are."""
+
+    @property
+    def max_tools(self) -> int | None: ...
 
 
 class Provider(Protocol):

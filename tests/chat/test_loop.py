@@ -265,6 +265,53 @@ async def test_a_model_that_never_stops_calling_is_stopped() -> None:
     assert sendable(agent.conversation.messages)
 
 
+class CappedProvider(ScriptedProvider):
+    max_tools = 2
+
+
+async def test_a_provider_is_shown_as_many_tools_as_it_takes_and_that_is_told_once() -> None:
+    outbox, provider = Outbox(), CappedProvider(["a"], ["b"])
+    tools = Tools(*(Adder(name) for name in ("one", "two", "three", "four")))
+    agent = Agent(provider, tools, outbox, ToolPolicy(deny=("sums/two",)))
+    for _ in range(2):
+        await agent.turn(user("hi"))
+    assert [[tool.name for tool in request.tools] for request in provider.heard] == [["sums__one", "sums__three"]] * 2
+    assert [event for event in seen(outbox) if isinstance(event, Noticed)] == [
+        Noticed(
+            "",
+            "warning",
+            "scripted/model takes 2 tools, and there are 3: it is not shown the last ones, from sums/four on. "
+            "Start fewer servers with --only, or leave tools out with tools.deny.",
+        )
+    ]
+
+
+async def test_tools_that_may_not_be_called_make_room_where_room_is_short() -> None:
+    outbox, provider = Outbox(), CappedProvider(["a"])
+    agent = Agent(provider, Tools(Adder("one"), Adder("two"), Adder("three")), outbox, ToolPolicy(deny=("sums/one",)))
+    await agent.turn(user("hi"))
+    assert [tool.name for tool in provider.heard[0].tools] == ["sums__two", "sums__three"]
+    assert not [event for event in seen(outbox) if isinstance(event, Noticed)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ([], True),
+        ([" \n"], True),
+        (["x"], False),
+        ([Stop.REFUSAL], False),
+        ([Stop.MAX_TOKENS], False),
+        ([Stop.STOP_SEQUENCE], True),
+    ],
+)
+async def test_a_reply_that_says_nothing_is_told_of(reply: list[str | Stop], told: bool) -> None:
+    outbox = Outbox()
+    await Agent(ScriptedProvider(reply), Tools(), outbox).turn(user("hi"))
+    notices = [event for event in seen(outbox) if isinstance(event, Noticed)]
+    assert notices == ([Noticed("", "warning", "The model's reply is empty.")] if told else [])
+
+
 async def test_an_empty_reply_is_not_kept() -> None:
     agent = Agent(ScriptedProvider([]), Tools(), Outbox())
     assert await agent.turn(user("go")) == TurnEnded(Stop.END)
