@@ -27,6 +27,7 @@ Tap = Callable[[Direction, object], None]
 KEPT = 200  # messages that can be looked at afterwards
 UNANSWERED = 1_000  # requests of one connection whose time is remembered
 LETTERS, ITEMS, DEPTH = 120, 8, 5  # of a value, in a line for people
+LINE = 600  # characters of all values in it
 OTHER: Mapping[Direction, Direction] = {"sent": "received", "received": "sent"}
 
 
@@ -150,7 +151,20 @@ def _line(message: Message) -> str:
 
 
 def _told(value: Any) -> str:
-    return "" if value is None else f" {_written(brief(value))}"
+    if value is None:
+        return ""
+    line = _written(brief(_without_envelope(value)))
+    return f" {line}" if len(line) <= LINE else f" {line[:LINE]}…"
+
+
+def _without_envelope(value: Any) -> Any:
+    """What newer revisions repeat in every message would hide what is special about this one."""
+    meta = value.get("_meta") if isinstance(value, dict) else None
+    if not isinstance(meta, dict):
+        return value
+    kept = {key: item for key, item in meta.items() if not key.startswith("io.modelcontextprotocol/")}
+    rest = {key: item for key, item in value.items() if key != "_meta"}
+    return rest | {"_meta": kept} if kept else rest
 
 
 def _written(value: Any) -> str:

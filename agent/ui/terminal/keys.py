@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
+from prompt_toolkit.completion import CompleteEvent, Completion, get_common_complete_suffix
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 if TYPE_CHECKING:
     from agent.ui.terminal.screen import Screen
+
+
+TAB = CompleteEvent(completion_requested=True)
 
 
 def key_bindings(screen: Screen) -> KeyBindings:
@@ -42,22 +45,32 @@ def key_bindings(screen: Screen) -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         """A paste is no answer."""
 
-    keys.add("tab", filter=~asked)(lambda event: _complete(screen.draft))
+    keys.add("tab", filter=~asked)(lambda event: _complete(event, screen.draft))
     return keys
 
 
-def _complete(buffer: Buffer) -> None:
-    """At once, so that a Tab typed fast counts too: what is certain is filled in, else the choice is shown.
-
-    What is not known here may be known to a server, whose answer is not waited for.
-    """
+def _complete(event: KeyPressEvent, buffer: Buffer) -> None:
+    """At once, so that a Tab typed fast counts too. What is not known here a server may know: it is asked beside."""
     if buffer.complete_state:
         buffer.complete_next()
-        return
-    found = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
+    elif found := list(buffer.completer.get_completions(buffer.document, TAB)):
+        _offer(buffer, found)
+    else:
+        event.app.create_background_task(_ask(buffer))
+
+
+async def _ask(buffer: Buffer) -> None:
+    document = buffer.document
+    found = [one async for one in buffer.completer.get_completions_async(document, TAB)]
+    if buffer.document == document:
+        _offer(buffer, found)
+
+
+def _offer(buffer: Buffer, found: list[Completion]) -> None:
+    """What is certain is filled in, else the choice is shown."""
     if len(found) == 1:
         buffer.apply_completion(found[0])
     elif certain := get_common_complete_suffix(buffer.document, found):
         buffer.insert_text(certain)
-    else:
-        buffer.start_completion(insert_common_part=not found)
+    elif found:
+        buffer.start_completion()
