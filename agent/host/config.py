@@ -91,8 +91,8 @@ def load_config(path: str | Path | None = None) -> Config:
     return resolve(options, os.environ, Path.cwd())
 
 
-def resolve(options: Options, environ: Mapping[str, str], cwd: Path) -> Config:
-    """What options, files and environment come to, together.
+def resolve(options: Options, environ: Mapping[str, str], cwd: Path, agreed_to: Consent | None = None) -> Config:
+    """What options, files and environment come to, together. `agreed_to` holds for this time, remembered or not.
 
     Raises:
         ConfigError: where they cannot be used. A fault within one server or provider disables that one only.
@@ -110,7 +110,7 @@ def resolve(options: Options, environ: Mapping[str, str], cwd: Path) -> Config:
     provider_entries = entries_of(layers, "providers")
     tables = load_providers(provider_entries, environ)
     both = [*entries.values(), *provider_entries.values()]
-    consent = withhold(servers, tables, both, data_folder(environ) / "consent.json")
+    consent = withhold(servers, tables, both, data_folder(environ) / "consent.json", agreed_to)
     if not (layers or options.mcp_config or added or options.no_servers):
         servers = {"demo": ServerTable(bundled="demo")}
 

@@ -104,8 +104,10 @@ def withhold(
     providers: dict[str, ProviderTable | Disabled],
     entries: Iterable[Entry],
     remembered_in: Path,
+    agreed_to: Consent | None = None,
 ) -> Consent | None:
     """Leave out what the project's file would start and nobody has agreed to, and say what to ask."""
+    just_now = agreed_to.digests if agreed_to else ()
     lines, digests, path = [], [], Path()
     for entry in entries:
         table = (providers if entry.kind == "provider" else servers).get(entry.name)
@@ -114,7 +116,7 @@ def withhold(
         if isinstance(table, ProviderTable) and not leaves_this_machine(table):
             continue
         mark = digest(entry.kind, entry.name, entry.raw)
-        if mark in agreed(remembered_in, entry.source):
+        if mark in just_now or mark in agreed(remembered_in, entry.source):
             continue
         if isinstance(table, ProviderTable):
             lines.append(describe_provider(entry.name, table))

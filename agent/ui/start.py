@@ -9,12 +9,14 @@ import anyio
 from agent.chat.events import TurnEnded
 from agent.chat.messages import Stop
 from agent.chat.report import Report
-from agent.host.config import Config, ConfigError, agree, resolve
+from agent.host.config import ConfigError
 from agent.host.options import Options
+from agent.ui.configuring import configure
 from agent.ui.environment import Environment
-from agent.ui.escapes import clean, spell
+from agent.ui.escapes import clean
 from agent.ui.exit_codes import ExitCode
 from agent.ui.jsonl import json_line
+from agent.ui.keyboard import keyboard
 from agent.ui.piped import NoPromptError, read_prompt
 from agent.ui.result import result_object
 
@@ -74,58 +76,33 @@ def _talk(options: Options, environment: Environment) -> ExitCode:
     if prompt is None and options.output != "text":
         environment.say(f"-o {options.output} is for single answers: give a prompt with -p TEXT, or pipe one in.")
         return ExitCode.USAGE
-    ask = environment.can_ask and options.output == "text"
-    config = _configure(options, environment, ask=ask)
     if prompt is None:
-        from agent.ui.terminal.chat import chat
-
-        return anyio.run(chat, config, options, environment)
+        return _chat(options, environment)
+    ask = environment.can_ask and options.output == "text"
+    config = configure(options, environment, ask=ask)
     from agent.ui.one_shot import answer_once, renderer
 
     shown = renderer(options.output, environment, verbose=options.verbose > 0)
     return anyio.run(answer_once, config, prompt, shown, environment, ask)
 
 
+def _chat(options: Options, environment: Environment) -> ExitCode:
+    with keyboard(environment.stdin) as typed:
+        if typed:
+            environment.stdout.write("\r\x1b[K")  # the terminal has echoed it; it will stand in the draft
+        draft = [typed]
+        config = configure(options, environment, ask=environment.can_ask, draft=draft)
+        from agent.ui.terminal.chat import chat
+
+        return anyio.run(chat, config, options, environment, None, "".join(draft))
+
+
 def _command(invocation: Invocation, environment: Environment) -> ExitCode:
     from agent.ui.by_hand import by_hand
 
     ask = environment.can_ask
-    config = _configure(invocation.options, environment, ask=ask)
+    config = configure(invocation.options, environment, ask=ask)
     return anyio.run(by_hand, config, invocation, environment)
-
-
-def _configure(options: Options, environment: Environment, *, ask: bool) -> Config:
-    """The configuration, once the person has agreed or not to what a project's file would start.
-
-    Raises:
-        ConfigError: it cannot be used.
-    """
-    config = resolve(options, environment.environ, environment.folder)
-    if config.consent is None:
-        return config
-    if not ask:
-        environment.say(
-            f"The servers of {config.consent.path} are left out: nobody has agreed to their commands yet. "
-            "Start mcp-chat in a terminal to be asked, or name the file with -c."
-        )
-        return config
-    from agent.ui.dialogues import Choosing, yes_or_no
-    from agent.ui.terminal.asking import ask_beside
-
-    asked = Choosing(
-        f"{config.consent.path} wants to use this. Agree?",
-        "\n".join(map(_entry, config.consent.lines)),
-        yes_or_no("yes, and remember it", "no, go on without"),
-    )
-    if anyio.run(ask_beside, asked, environment).verdict != "accept":
-        return config
-    agree(config.consent)
-    return resolve(options, environment.environ, environment.folder)
-
-
-def _entry(line: str) -> str:
-    """What a project's file wants, exactly. A line break in it begins no entry."""
-    return spell(line).replace("\n", "\n    ")
 
 
 def _report(message: str, kind: str, options: Options, environment: Environment) -> None:

@@ -10,6 +10,7 @@ from agent.chat.outbox import Pending
 from agent.chat.questions import Answer
 from agent.ui.dialogues import Dialogue
 from agent.ui.environment import Environment
+from agent.ui.keyboard import keyboard
 from agent.ui.putting import put
 
 if TYPE_CHECKING:
@@ -27,24 +28,37 @@ async def answer_beside(pending: Pending, environment: Environment, host: Host |
         tasks.cancel_scope.cancel()
 
 
-async def ask_beside(asked: Dialogue, environment: Environment) -> Answer:
-    """Draw a question on stderr, which leaves stdout to the answer; a terminal that goes away cancels."""
+async def ask_beside(asked: Dialogue, environment: Environment, draft: list[str] | None = None) -> Answer:
+    """Draw a question on stderr, which leaves stdout to the answer; a terminal that goes away cancels.
+
+    What was typed before the question could be read answers nothing: it stands in the draft, and in `draft` afterwards.
+    """
+    draft = [] if draft is None else draft
+    with keyboard(environment.stdin) as typed:
+        before = "".join([*draft, typed])
+        draft.clear()
+        return await _ask(asked, environment, draft, before)
+
+
+async def _ask(asked: Dialogue, environment: Environment, draft: list[str], typed: str) -> Answer:
     from prompt_toolkit.input import create_input
 
     from agent.ui.terminal.device import terminal_output, use_color
     from agent.ui.terminal.screen import Reactions, Screen
 
     screen = Screen(
-        Reactions(send=lambda text: None, interrupt=lambda: False, leave=lambda: None),
+        Reactions(send=lambda text: draft.append(f"{text}\r"), interrupt=lambda: False, leave=lambda: None),
         input=create_input(environment.stdin),
         output=terminal_output(environment.stderr),
         color=use_color("auto", environment.environ),
+        typed=typed,
     )
     answer = Answer("cancel")
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_draw, screen, tasks.cancel_scope)
         answer = await screen.ask(asked)
         screen.close()
+    draft.append(screen.draft.text)
     return answer
 
 

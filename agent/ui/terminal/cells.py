@@ -6,6 +6,8 @@ import re
 
 from rich.cells import cell_len, chop_cells
 
+__all__ = ["cell_len", "cut", "first_rows", "last_rows", "wrap"]
+
 _WORD = re.compile(r"\s*\S+|\s+$")
 
 

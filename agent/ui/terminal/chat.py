@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from agent import __version__
+from agent.chat.events import Noticed
 from agent.chat.messages import UserMessage
 from agent.chat.outbox import Outbox
 from agent.chat.provider import ProviderError
@@ -22,12 +23,17 @@ from agent.ui.environment import Environment
 from agent.ui.escapes import clean, clean_line
 from agent.ui.exit_codes import ExitCode
 from agent.ui.failures import failure_code
+from agent.ui.lines import flat
 from agent.ui.terminal.commands import COMMAND_NAMES, obey
 from agent.ui.terminal.completion import ChatCompleter
 from agent.ui.terminal.device import terminal_output, use_color
+from agent.ui.terminal.input_lines import unkept
 from agent.ui.terminal.paint import Painter
 from agent.ui.terminal.screen import Reactions, Screen
 from agent.ui.terminal.watcher import Watcher
+
+HISTORY = "history"
+"""The file in the data folder that holds what was typed."""
 
 _PATIENCE = 5.0
 """Seconds that the screen may lag behind a turn that has ended."""
@@ -37,12 +43,14 @@ Opening = Callable[["Chat"], Awaitable[None]]
 """What happens before the person has the floor."""
 
 
-async def chat(config: Config, options: Options, environment: Environment, opening: Opening | None = None) -> ExitCode:
-    """Chat until the person leaves, or a signal or a lost terminal ends it."""
+async def chat(
+    config: Config, options: Options, environment: Environment, opening: Opening | None = None, typed: str = ""
+) -> ExitCode:
+    """Chat until the person leaves, or a signal or a lost terminal ends it. `typed` was typed before it began."""
     outbox = Outbox()
     try:
         async with open_host(config, outbox, interactive=True) as host:
-            return await Chat(host, outbox, options, environment).run(opening)
+            return await Chat(host, outbox, options, environment, typed).run(opening)
     except (HostError, ConfigError, ProviderError) as error:
         environment.say(clean(str(error)))
         return failure_code(error)
@@ -51,7 +59,7 @@ async def chat(config: Config, options: Options, environment: Environment, openi
 class Chat:
     """`screen`, `painter` and `host` are for the commands."""
 
-    def __init__(self, host: Host, outbox: Outbox, options: Options, environment: Environment) -> None:
+    def __init__(self, host: Host, outbox: Outbox, options: Options, environment: Environment, typed: str) -> None:
         from prompt_toolkit.input import create_input
 
         color = use_color(options.color, environment.environ)
@@ -61,14 +69,16 @@ class Chat:
             input=create_input(environment.stdin),
             output=terminal_output(environment.stdout),
             completer=ChatCompleter(host, COMMAND_NAMES),
-            history=host.config.data_folder / "history",
+            history=host.config.data_folder / HISTORY,
             color=color,
+            typed=typed,
         )
         self.watcher = Watcher(self.screen, self.painter, self._refresh, host)
         self._outbox = outbox
         self._code = ExitCode.ANSWERED
         self._arrived = anyio.Event()
         self._scopes: list[anyio.CancelScope] = []
+        self._waits_with = ""
 
     async def run(self, opening: Opening | None) -> ExitCode:
         self._greet()
@@ -98,7 +108,7 @@ class Chat:
     async def turn(self, message: UserMessage) -> None:
         """One turn with the model, once the servers that are still starting are there or have failed."""
         try:
-            await self._settled()
+            await self._settled(flat(message.content))
         except HostError as error:
             self.say(str(error))
             return
@@ -125,7 +135,7 @@ class Chat:
         """A turn about what the person typed, and the resources that they mention in it."""
         try:
             if has_mentions(line):
-                await self._settled()
+                await self._settled(line)
             message = await attached(self.host, line)
         except HostError as error:
             self.say(f"{error} So nothing was sent; Up brings the line back.")
@@ -147,12 +157,18 @@ class Chat:
         self.screen.shrink()
         return line
 
-    async def _settled(self) -> None:
-        """Ctrl-C skips the wait, not the turn."""
+    async def _settled(self, line: str) -> None:
+        """`line`, which cannot be answered before that, can be seen meanwhile. Ctrl-C skips the wait, not the turn."""
         with anyio.CancelScope() as scope:
             self._scopes.append(scope)
-            await self.host.settled()
-        self._scopes.remove(scope)
+            self._waits_with = line
+            self._refresh()
+            try:
+                await self.host.settled()
+            finally:
+                self._scopes.remove(scope)
+                self._waits_with = ""
+                self._refresh()
 
     async def _listen(self) -> None:
         """A signal ends the chat in good order."""
@@ -169,8 +185,9 @@ class Chat:
         self.screen.refresh()
 
     def _interrupt(self) -> bool:
+        """A line that was sent and not begun yet is stopped too: the screen takes it back."""
         if not self._scopes:
-            return False
+            return bool(self.screen.region.queued)
         self._scopes[-1].cancel()
         return True
 
@@ -181,15 +198,24 @@ class Chat:
             lines.append("This model is a mock: it runs real tools, but does not think. Set a key to use a real one.")
         lines.append("Type a request; /help shows the commands, Ctrl-D leaves.")
         self.say("\n".join(lines))
+        history = config.data_folder / HISTORY
+        if why := unkept(history):
+            self.watcher.show(
+                Noticed("", "warning", f"This chat goes without history: {history} cannot be written: {why}.")
+            )
 
     def _refresh(self) -> None:
-        usage = self.watcher.usage
-        parts = [self.host.model, self._servers()]
-        if usage.input_tokens or usage.output_tokens:
-            parts.append(f"{usage.input_tokens:,} in, {usage.output_tokens:,} out")
-        if self._scopes:
-            parts.append("working, Ctrl-C stops")
-        self.screen.region.status = " · ".join(map(clean_line, filter(None, parts)))
+        usage, region, model, servers = self.watcher.usage, self.screen.region, self.host.model, self._servers()
+        some = usage.input_tokens or usage.output_tokens
+        tokens = f"{usage.input_tokens:,} in, {usage.output_tokens:,} out" if some else ""
+        starting = [name for name, state in self.watcher.servers.items() if state == "starting"]
+        waits = bool(self._waits_with and starting)
+        doing = "waiting, Ctrl-C skips" if waits else "working, Ctrl-C stops" if self._scopes else ""
+        region.opening = (
+            (f"› {self._waits_with}", f"  waiting for {', '.join(starting)} (Ctrl-C skips)") if waits else ()
+        )
+        region.status = _joined(model, servers, tokens, doing)
+        region.shorter = (_joined(model, servers, doing), _joined(model, doing), doing or model)
         self.screen.refresh()
 
     def _servers(self) -> str:
@@ -202,3 +228,7 @@ class Chat:
         if not states:
             return "no servers"
         return ", ".join([f"{ready} of {len(states)} server{'s' * (len(states) != 1)} ready", *troubled])
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(map(clean_line, filter(None, parts)))

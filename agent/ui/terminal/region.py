@@ -9,7 +9,7 @@ from agent.chat.events import ToolProgressed
 from agent.ui.dialogues import Dialogue, Line
 from agent.ui.escapes import clean_line
 from agent.ui.guarding import Guarded
-from agent.ui.terminal.cells import cut, first_rows, last_rows
+from agent.ui.terminal.cells import cell_len, cut, first_rows, last_rows
 
 TAIL_ROWS = 8
 BELOW_ROWS = 8
@@ -48,6 +48,10 @@ class Region:
     waiting: list[Dialogue] = field(default_factory=list)
     hint: str = ""
     status: str = ""
+    shorter: tuple[str, ...] = ()
+    """What the status is where it does not fit, longest first."""
+    opening: tuple[str, ...] = ()
+    """A turn that cannot begin yet: what was typed, and what it waits for."""
 
     def above(self, width: int, rows: int) -> list[Fragment]:
         """Everything above the input line; at most `rows` lines, so that the input is always in sight."""
@@ -56,6 +60,7 @@ class Region:
             style = "class:tail" if self.tail else "class:thinking"
             lines += [(style, row) for row in last_rows(self.tail or self.thinking, width, TAIL_ROWS)]
         lines += [("class:tool", cut(row, width)) for row in map(_progress, self.running.values())]
+        lines += [("class:queued", cut(clean_line(line), width)) for line in self.opening]
         lines += [("class:queued", cut(f"  queued: {clean_line(line)}", width)) for line in self.queued]
         if self.dialogue is None:
             lines += [("class:hint", "  A question waits until you stop typing.")] if self.waiting else []
@@ -72,6 +77,11 @@ class Region:
         if self.dialogue is None:
             return []
         return _rows(width, BELOW_ROWS, [line for line in self.dialogue.lines() if line[0] in _BELOW])
+
+    def status_within(self, width: int) -> str:
+        """The status, or as much of it as matters most."""
+        fitting = (status for status in (self.status, *self.shorter) if cell_len(status) <= width)
+        return next(fitting, None) or cut((self.shorter or (self.status,))[-1], width)
 
     def shows_all(self, width: int, rows: int) -> bool:
         """Whether `above` has room for every line of the question."""

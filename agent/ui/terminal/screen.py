@@ -33,15 +33,14 @@ from prompt_toolkit.output import ColorDepth, Output
 from agent.chat.questions import Answer
 from agent.ui.dialogues import Dialogue
 from agent.ui.guarding import Guarded
-from agent.ui.terminal.input_lines import history_in, input_line, prefill
+from agent.ui.terminal.input_lines import ENTRY_ROWS, history_in, input_line, keep_typed, prefill
 from agent.ui.terminal.keys import key_bindings
 from agent.ui.terminal.keystrokes import Keystrokes
+from agent.ui.terminal.reflow import ReflowingApplication
 from agent.ui.terminal.region import Fragment, Region
 from agent.ui.terminal.style import STYLE, lined
 
 STATUS_ROWS = 1
-ENTRY_ROWS = 8
-"""Rows of a long text that is an answer; the rest of it is scrolled to."""
 
 
 @dataclass(slots=True)
@@ -64,10 +63,13 @@ class Screen:
         completer: Completer | None = None,
         history: Path | None = None,
         color: bool = True,
+        typed: str = "",
         keystrokes: Keystrokes | None = None,
     ) -> None:
         self.region = Region()
         self.keystrokes = keystrokes or Keystrokes()
+        if keep_typed(input, typed):
+            self.keystrokes.struck()
         self._reactions, self._output = reactions, output
         self._asking = anyio.Lock()
         self._answered = anyio.Event()
@@ -79,7 +81,7 @@ class Screen:
         self.entry = Buffer(multiline=False, name="entry")
         # It can have the focus: a question that wants a key and no text has no line to type on.
         self._region_window = Window(FormattedTextControl(self._above, focusable=True), dont_extend_height=True)
-        self.app: Application[None] = Application(
+        self.app: Application[None] = ReflowingApplication(
             layout=self._layout(),
             key_bindings=key_bindings(self),
             style=STYLE,
@@ -296,4 +298,4 @@ class Screen:
     def _status(self) -> StyleAndTextTuples:
         if self.region.hint:
             return [("class:hint", f"  {self.region.hint}")]
-        return [("class:status", f"  {self.region.status}")]
+        return [("class:status", f"  {self.region.status_within(self.width - 2)}")]

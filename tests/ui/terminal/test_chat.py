@@ -47,7 +47,7 @@ def test_a_turn_with_a_tool_progress_ctrl_c_and_another_turn(chat: Open) -> None
     on = chat("-m", "mock/demo")
     on.type("run long_task for 60 seconds with 120 steps\r")
     on.wait_for("Run demo/long_task?")
-    on.type("s")
+    on.type("ss")
     on.wait_for("step 1 of 120")
     on.type("a draft")
     on.wait_for("› a draft")
@@ -154,15 +154,70 @@ def test_tab_completes_commands_and_what_they_are_about(chat: Open) -> None:
     on.wait_for("› /demo:code_review")
 
 
-def test_the_prompt_does_not_wait_for_a_slow_server_and_ctrl_c_skips_the_wait(chat: Open, tmp_path: Path) -> None:
+def test_a_line_that_waits_for_a_slow_server_can_be_seen_and_ctrl_c_skips_the_wait_then_stops_the_turn(
+    chat: Open,
+) -> None:
     silent = f"slow={sys.executable} -c 'import time; time.sleep(60)'"
-    on = chat("-m", "mock/demo", "-s", silent, "--no-servers", ready="slow starting")
-    on.type("hello\r")
-    on.wait_for("working, Ctrl-C stops")
+    on = chat("-m", "mock/demo", "-y", "-s", silent, "-s", "demo=bundled:demo", ready="1 of 2 servers ready")
+    on.type("run long_task for 60 seconds\r")
+    on.wait_above_status("› run long_task for 60 seconds", "waiting for slow (Ctrl-C skips)", "›")
+    assert on.rows[-1] == "  mock/demo · 1 of 2 servers ready, slow starting · waiting, Ctrl-C skips"
     on.type("\x03")
-    on.wait_for("(mock) Hello!")
+    on.wait_for("◌ demo/long_task(seconds=60)")
+    assert on.rows[-1] == "  mock/demo · 1 of 2 servers ready, slow starting · working, Ctrl-C stops"
+    assert on.text.count("› run long_task for 60 seconds") == 1
+    on.type("\x03")
+    on.wait_above_status("■ Stopped. What was said so far is kept.", "›")
     on.type("\x04")
     assert on.wait_for_exit() == 0
+
+
+def test_a_line_stopped_in_the_same_instant_goes_back_into_the_draft(chat: Open) -> None:
+    on = chat("-m", "mock/demo", "-y")
+    on.type("echo too early\r\x03")
+    on.wait_above_status("Type a request; /help shows the commands, Ctrl-D leaves.", "› echo too early")
+
+
+def test_what_is_typed_before_there_is_a_prompt_is_sent_as_far_as_it_was_entered(tmp_path: Path) -> None:
+    on = Terminal(["-m", "mock/demo", "-y"], tmp_path)
+    try:
+        on.type("echo early\rhalf")
+        on.wait_for("(mock) echo said: early")
+        on.wait_above_status("(mock) echo said: early", "› half")
+    finally:
+        on.close()
+
+
+def test_what_is_typed_before_a_first_question_is_no_answer_to_it(tmp_path: Path) -> None:
+    (tmp_path / "mcp-chat.toml").write_text('[servers.local]\nbundled = "demo"\n')
+    on = Terminal(["-m", "mock/demo", "-y"], tmp_path)
+    try:
+        on.type("echo yes\rn")
+        on.wait_for("Agree?")
+        on.type("y")
+        on.wait_for("(mock) echo said: yes")
+        on.wait_above_status("(mock) echo said: yes", "› n")
+    finally:
+        on.close()
+
+
+def test_without_a_data_folder_there_is_a_chat_and_one_notice(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+    (tmp_path / "mcp-chat.toml").write_text('[servers.local]\nbundled = "demo"\n')
+    on = Terminal(["-m", "mock/demo", "-y"], tmp_path, columns=200)
+    try:
+        on.wait_for("Agree?")
+        on.type("y")
+        on.wait_for("This holds for now; it cannot be remembered: File exists: ")
+        on.wait_for("This chat goes without history: ")
+        on.wait_for("1 of 1 server ready")
+        on.type("echo hi\r")
+        on.wait_for("(mock) echo said: hi")
+        on.type("\x1b[A")
+        on.wait_for("› echo hi")
+        assert on.text.count("goes without history") == 1
+    finally:
+        on.close()
 
 
 def test_a_server_that_cannot_start_is_told_and_the_chat_goes_on(chat: Open) -> None:
@@ -229,19 +284,19 @@ def test_the_tour_leads_through_everything(chat: Open) -> None:
     on = chat("demo", ready="› echo hello from the tour", rows=60)
     on.type("\r")
     on.wait_for("Run demo/echo?")
-    on.type("s")
+    on.type("ss")
     on.wait_for("› add 3 and 5")
     on.type("\r")
     on.wait_for("Run demo/add?")
-    on.type("s")
+    on.type("ss")
     on.wait_for("› run long_task for 2 seconds with 4 steps")
     on.type("\r")
     on.wait_for("Run demo/long_task?")
-    on.type("s")
+    on.type("ss")
     on.wait_for("› book a seat on ICE 5")
     on.type("\r")
     on.wait_for("Run demo/book_seat?")
-    on.type("s")
+    on.type("ss")
     on.wait_for("1/2 place")
     on.type("1\r\r\r")
     on.wait_for("people decide.")

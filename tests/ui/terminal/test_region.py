@@ -9,7 +9,7 @@ from agent.chat.events import ToolProgressed
 from agent.chat.messages import ToolCall
 from agent.chat.questions import FillForm, OpenUrl
 from agent.ui.dialogues import dialogue
-from agent.ui.terminal.cells import cut, last_rows, wrap
+from agent.ui.terminal.cells import cut, first_rows, last_rows, wrap
 from agent.ui.terminal.region import Region, Running
 
 CALL = ToolCall("1", "t", {})
@@ -42,6 +42,32 @@ def test_the_region_is_never_higher_than_its_rows_and_keeps_what_is_newest() -> 
         ("class:queued", "  queued: two"),
     ]
     assert len(region.above(20, 0)) == 1
+
+
+def test_a_status_that_does_not_fit_loses_what_matters_least_first() -> None:
+    region = Region(status="model · servers · 5 in, 3 out · working", shorter=("model · servers · working", "working"))
+    widths = (39, 38, 25, 24, 7, 5)
+    assert [region.status_within(width) for width in widths] == [
+        "model · servers · 5 in, 3 out · working",
+        "model · servers · working",
+        "model · servers · working",
+        "working",
+        "working",
+        "work…",
+    ]
+    assert Region(status="model").status_within(3) == "mo…"
+
+
+def test_a_turn_that_cannot_begin_yet_is_seen_with_what_it_waits_for() -> None:
+    region = Region(opening=("› hello", "  waiting for slow"), queued=["next"])
+    assert [text for _, text in region.above(20, 9)] == ["› hello", "waiting for slow", "  queued: next"]
+
+
+def test_the_first_rows_of_a_text_are_found_without_reading_it_all() -> None:
+    assert first_rows("a\nb\nc", 10, 2) == ["a", "b", "c"]
+    assert first_rows("x" * 1_000_000, 10, 2) == ["x" * 10, "x" * 10, "x" * 10]
+    assert first_rows("e" + "\u0301" * 1_000, 10, 2)[1:] == ["…", "…"]
+    assert first_rows("a", 10, 2) == ["a"]
 
 
 def test_thinking_is_shown_while_there_is_no_text() -> None:

@@ -292,3 +292,21 @@ async def test_what_was_sent_can_be_had_back_in_the_next_chat(tmp_path: Path) ->
     async with stage(history=history) as on:
         on.press("\x1b[A")
         await on.canvas.shows("› two", "  lines", "  status")
+
+
+async def test_a_history_that_is_lost_in_mid_chat_costs_nothing_but_itself(tmp_path: Path) -> None:
+    history = tmp_path / "folder" / "history"
+    async with stage(history=history) as on:
+        history.unlink()
+        history.parent.rmdir()
+        history.parent.write_text("")
+        on.press("one\r")
+        await sent(on, "one")
+        on.press("\x1b[A")
+        await on.canvas.shows("› one", "  status")
+
+
+async def test_what_was_typed_before_stands_in_the_draft_or_is_sent() -> None:
+    async with stage(typed="first\rsecond ax\x7f") as on:
+        await on.canvas.shows("› second a", "  status")
+        assert on.sent == ["first"]

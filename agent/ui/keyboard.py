@@ -1,0 +1,44 @@
+"""The keyboard from the first moment on: what is typed before there is a prompt is kept for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+_PIECE = 65536  # bytes
+
+
+@contextmanager
+def keyboard(stream: TextIO) -> Iterator[str]:
+    """Within the block the terminal echoes nothing and Enter is a key, as in a chat. Yields what was typed before."""
+    if sys.platform == "win32" or not stream.isatty():
+        yield ""
+        return
+    import termios
+
+    try:
+        number = stream.fileno()
+        before, quiet = termios.tcgetattr(number), termios.tcgetattr(number)
+    except (OSError, ValueError, termios.error):  # it only says that it is a terminal
+        yield ""
+        return
+    quiet[0] &= ~termios.ICRNL
+    quiet[3] &= ~(termios.ECHO | termios.ICANON)
+    quiet[6][termios.VMIN] = quiet[6][termios.VTIME] = 0
+    termios.tcsetattr(number, termios.TCSANOW, quiet)
+    try:
+        yield _typed(number).replace("\n", "\r")
+    finally:
+        with suppress(termios.error):  # the terminal has gone away
+            termios.tcsetattr(number, termios.TCSANOW, before)
+
+
+def _typed(number: int) -> str:
+    pieces = []
+    with suppress(OSError):  # the terminal has gone away, which whoever reads next finds out
+        while piece := os.read(number, _PIECE):
+            pieces.append(piece)
+    return b"".join(pieces).decode("utf-8", "replace")
