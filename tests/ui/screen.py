@@ -11,6 +11,9 @@ from pathlib import Path
 import pexpect
 import pyte
 
+from agent.ui.terminal.reflow import SIGNS
+
+OUTSIDE = {"TERM_PROGRAM", *SIGNS}
 PATIENCE = 20.0
 """Seconds after which what was waited for is taken to be missing."""
 
@@ -111,8 +114,8 @@ class Terminal:
 
 
 def _quiet(cwd: Path) -> dict[str, str]:
-    """An environment without keys, and with folders that are the test's own."""
-    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    """An environment without keys, with folders that are the test's own, and without the tester's own terminal."""
+    kept = {name: os.environ[name] for name in os.environ if not name.endswith("_API_KEY") and name not in OUTSIDE}
     return {
         **kept,
         "TERM": "xterm-256color",
