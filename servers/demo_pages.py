@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 import anyio
-from anyio.abc import SocketStream, TaskGroup
+from anyio.abc import Listener, SocketAttribute, SocketStream, TaskGroup
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 HOST = "127.0.0.1"
@@ -37,8 +37,8 @@ class Pages:
         """The address of a new page, which nobody can guess."""
         if not self._address:
             listener = await anyio.create_tcp_listener(local_host=HOST, local_port=0)
-            self._address = f"http://{HOST}:{listener.extra(anyio.abc.SocketAttribute.local_port)}"
-            self._tasks.start_soon(listener.serve, self._serve, self._tasks)
+            self._address = f"http://{HOST}:{listener.extra(SocketAttribute.local_port)}"
+            self._tasks.start_soon(self._listen, listener)
         path = f"/{secrets.token_urlsafe(12)}"
         self._titles[path], self._finished[path] = title, anyio.Event()
         return self._address + path
@@ -50,6 +50,10 @@ class Pages:
             if finished:
                 await finished.wait()
         return finished is not None and finished.is_set()
+
+    async def _listen(self, listener: Listener[SocketStream]) -> None:
+        async with listener:
+            await listener.serve(self._serve, self._tasks)
 
     async def _serve(self, browser: SocketStream) -> None:
         async with browser:
