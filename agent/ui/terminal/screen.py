@@ -37,7 +37,6 @@ from agent.ui.terminal.input_lines import ENTRY_ROWS, history_in, input_line, ke
 from agent.ui.terminal.keys import key_bindings
 from agent.ui.terminal.keystrokes import Keystrokes
 from agent.ui.terminal.reflow import ReflowingApplication
-from agent.ui.terminal.reflow import ReflowingApplication
 from agent.ui.terminal.region import Fragment, Region
 from agent.ui.terminal.style import STYLE, lined
 
