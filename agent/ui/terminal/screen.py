@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.document import Document
@@ -81,7 +80,7 @@ class Screen:
         self.entry = Buffer(multiline=False, name="entry")
         # It can have the focus: a question that wants a key and no text has no line to type on.
         self._region_window = Window(FormattedTextControl(self._above, focusable=True), dont_extend_height=True)
-        self.app: Application[None] = ReflowingApplication(
+        self.app = ReflowingApplication(
             layout=self._layout(),
             key_bindings=key_bindings(self),
             style=STYLE,
