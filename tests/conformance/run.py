@@ -1,6 +1,6 @@
 """Runs the official conformance suite against our server and our client: `make conformance`, or
 
-    python -m tests.conformance.run [server | client]
+    python -m tests.conformance.run [server | client | host]
 
 It needs npm. Node 24 and the versions of the suite are installed once, into a cache folder that
 MCP_CONFORMANCE_HOME may name. The exit status is 0 if every run had checks and none of them failed.
@@ -18,17 +18,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from tests.conformance.scenarios import CLIENT, SERVER
+from tests.conformance.scenarios import CLIENT, HOST, SERVER
 
 COMPLAINTS = ("FAILURE", "WARNING")
 NODE = "node@24"
 SUITE = "@modelcontextprotocol/conformance"
 RUN_SECONDS, SCENARIO_SECONDS, INSTALL_SECONDS = 300, 90, 300
-CLIENT_COMMAND = f"{sys.executable} -m tests.conformance.client"
+EXAMINED = {"client": CLIENT, "host": HOST}
 
 
 @dataclass(frozen=True)
@@ -118,16 +119,17 @@ def server_runs() -> Iterator[Outcome]:
             yield Suite(version).run(name, ["server", "--url", url, *arguments], RUN_SECONDS)
 
 
-def client_runs() -> Iterator[Outcome]:
-    for version, names in CLIENT.items():
+def client_runs(part: str) -> Iterator[Outcome]:
+    module = "tests.conformance.client" if part == "client" else "tests.conformance.host_client"
+    for version, names in EXAMINED[part].items():
         suite = Suite(version)
         for name in names:
-            arguments = ["client", "--command", CLIENT_COMMAND, "--scenario", name]
-            yield suite.run(f"client {name}", arguments, SCENARIO_SECONDS)
+            arguments = ["client", "--command", f"{sys.executable} -m {module}", "--scenario", name]
+            yield suite.run(f"{part} {name}", arguments, SCENARIO_SECONDS)
 
 
 def main(arguments: Sequence[str]) -> int:
-    parts = {"server": server_runs, "client": client_runs}
+    parts = {"server": server_runs, **{part: partial(client_runs, part) for part in EXAMINED}}
     wanted = list(arguments) or list(parts)
     if not parts.keys() >= set(wanted):
         print(__doc__, file=sys.stderr)

@@ -29,3 +29,18 @@ CLIENT = {
     ),
 }
 """Each is run alone, since some of them measure time."""
+
+HOST = {
+    RELEASED: CLIENT[RELEASED],
+    NEXT: (
+        "initialize",
+        "tools_call",
+        "elicitation-sep1034-client-defaults",
+        "sse-retry",
+        "request-metadata",
+        "http-standard-headers",
+        "http-invalid-tool-headers",
+        "sep-2322-client-request-state",
+    ),
+}
+"""What the host passes with a file of answers in the place of a person."""
