@@ -82,7 +82,7 @@ class Sampling:
     async def _admitted(self, question: ApproveSampling) -> AsyncIterator[None]:
         """Within the server's budget, and with not too many others of it at the same time."""
         try:
-            self._budgets.admit(question.server, question.request, question.cost)
+            self._budgets.admit(question)
         except OverBudget as over:
             if over.is_news:
                 self._outbox.emit(QuestionSettled(question, "decline", "policy", str(over)))

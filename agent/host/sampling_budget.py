@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import anyio
 
 from agent.chat.messages import ToolMessage, Usage
-from agent.chat.provider import Request
+from agent.chat.questions import ApproveSampling
 from agent.host.config_models import SamplingTable
 
 REFUSALS_TOLD = 20
@@ -40,15 +40,15 @@ class Budgets:
         self._servers: dict[str, _Spent] = {}
         self._rooms: dict[str, anyio.Semaphore] = {}
 
-    def admit(self, server: str, request: Request, cost: float | None) -> None:
-        """Count one more request, which will come to `cost` at most.
+    def admit(self, question: ApproveSampling) -> None:
+        """Count one more request, if there is room for its size and for what it costs at most.
 
         Raises:
             OverBudget: the server has had its share.
         """
-        spent = self._of(server)
+        spent = self._of(question.server)
         spent.requests += 1
-        if why := self._objection(spent, request, cost or 0.0):
+        if why := self._objection(spent, question):
             spent.refused += 1
             raise OverBudget(why, spent.refused)
 
@@ -67,14 +67,14 @@ class Budgets:
             self._servers.clear()
         return self._servers.setdefault(server, _Spent())
 
-    def _objection(self, spent: _Spent, request: Request, cost: float) -> str | None:
+    def _objection(self, spent: _Spent, question: ApproveSampling) -> str | None:
         limits = self._limits
-        rounds = sum(isinstance(message, ToolMessage) for message in request.messages)
+        rounds = sum(isinstance(message, ToolMessage) for message in question.request.messages)
         if spent.requests > limits.max_requests_per_turn:
             return f"sampling.max_requests_per_turn allows {limits.max_requests_per_turn} requests in one turn."
-        if spent.tokens >= limits.max_tokens_per_turn:
+        if spent.tokens + question.tokens >= limits.max_tokens_per_turn:
             return f"sampling.max_tokens_per_turn allows {limits.max_tokens_per_turn:,} tokens in one turn."
-        if limits.max_cost_per_turn is not None and spent.cost + cost > limits.max_cost_per_turn:
+        if limits.max_cost_per_turn is not None and spent.cost + (question.cost or 0.0) > limits.max_cost_per_turn:
             return f"sampling.max_cost_per_turn allows ${limits.max_cost_per_turn:g} in one turn."
         if rounds > limits.max_tool_rounds:
             return f"sampling.max_tool_rounds allows {limits.max_tool_rounds} rounds of tools in one conversation."

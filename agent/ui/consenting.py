@@ -35,8 +35,10 @@ class Consenting:
     _edits: dict[str, Any] = field(default_factory=dict)
     _form: Filling | None = None
     _is_writing: bool = False
+    _rows: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self._rows = self.body(self._edits)
         if self.must_write:
             self._begin_writing()
 
@@ -50,14 +52,14 @@ class Consenting:
 
     @property
     def details(self) -> str:
-        rows = self.body(self._edits)
+        rows = self._rows
         is_long = len(rows) > FOLDED or any(len(row) > LONGEST_ROW for row in rows)
         return "\n".join(rows) if is_long else ""
 
     def lines(self) -> list[Line]:
         if self._form:
             return self._form.lines()
-        return [("title", self.title), *folded(self.body(self._edits)), ("keys", self.keys)]
+        return [("title", self.title), *folded(self._rows), ("keys", self.keys)]
 
     def enter(self, text: str) -> None:
         if self._form:
@@ -95,6 +97,7 @@ class Consenting:
             self.answer = answer
         else:
             self._edits, self._form = _emptied(form) | content, None
+            self._rows = self.body(self._edits)
 
 
 def folded(rows: list[str], most: int = FOLDED) -> Iterator[Line]:

@@ -135,6 +135,14 @@ async def test_one_turn_has_only_so_many_samples_and_the_next_begins_anew(config
     assert [event.verdict for event in view.events(SampleFinished)] == [*["accept"] * 4, "decline", *["accept"] * 2]
 
 
+async def test_a_request_that_is_too_large_is_refused_before_anybody_sees_it(config: Configure) -> None:
+    async with scene(config(), {"asking": asking}, person=person()) as view:
+        said = await said_of(view, "sample", text="\u202e" * 1_000_000)
+    why = "sampling.max_tokens_per_turn allows 200,000 tokens in one turn."
+    assert f"Sampling limit reached: {why}" in said
+    assert [event.by for event in view.events(QuestionSettled)] == ["policy"]
+
+
 async def test_a_person_may_answer_in_the_model_s_place(config: Configure) -> None:
     asked: list[Question] = []
 

@@ -8,6 +8,7 @@ import pytest
 
 from agent.chat.messages import ToolMessage, Usage, user
 from agent.chat.provider import Request
+from agent.chat.questions import ApproveSampling
 from agent.host.config_models import SamplingTable
 from agent.host.sampling_budget import REFUSALS_TOLD, Budgets, OverBudget
 
@@ -27,9 +28,13 @@ def budgets(**limits: Any) -> tuple[Budgets, Turn]:
     return Budgets(SamplingTable(**limits), turn), turn
 
 
-def refused(budget: Budgets, server: str = "a", request: Request = REQUEST, cost: float | None = None) -> str | None:
+def question(server: str = "a", request: Request = REQUEST, **more: Any) -> ApproveSampling:
+    return ApproveSampling(server, "mock/demo", request, **more)
+
+
+def refused(budget: Budgets, server: str = "a", request: Request = REQUEST, **more: Any) -> str | None:
     try:
-        budget.admit(server, request, cost)
+        budget.admit(question(server, request, **more))
     except OverBudget as over:
         return str(over)
     return None
@@ -47,6 +52,7 @@ def test_tokens_are_counted_when_they_are_spent() -> None:
     budget, turn = budgets(max_tokens_per_turn=1_000)
     budget.spend("a", Usage(input_tokens=900, output_tokens=99), None)
     assert refused(budget) is None
+    assert refused(budget, tokens=1) == "sampling.max_tokens_per_turn allows 1,000 tokens in one turn."
     budget.spend("a", Usage(output_tokens=1), None)
     assert refused(budget) == "sampling.max_tokens_per_turn allows 1,000 tokens in one turn."
     assert refused(budget, "b") is None
@@ -77,6 +83,6 @@ def test_the_first_refusal_is_news_and_thousands_are_not_told() -> None:
     seen: list[tuple[bool, bool]] = []
     for _ in range(REFUSALS_TOLD + 2):
         with pytest.raises(OverBudget) as caught:
-            budget.admit("a", REQUEST, None)
+            budget.admit(question())
         seen.append((caught.value.is_news, caught.value.is_told))
     assert seen == [(True, True), *[(False, True)] * (REFUSALS_TOLD - 1), (False, False), (False, False)]
