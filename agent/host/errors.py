@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from agent.host.oauth_errors import SignInNeeded
+from agent.host.oauth_errors import NotSignedIn
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import Unauthorized
 from agent.mcp.jsonrpc import INVALID_PARAMS
@@ -43,6 +43,6 @@ def _missing_resource(error: McpError) -> str | None:
 
 def explained(error: ConnectionLost) -> str:
     """Why there is no connection, with what to do about it where the transport cannot know."""
-    if isinstance(error, Unauthorized) and not isinstance(error, SignInNeeded):
+    if isinstance(error, Unauthorized) and not isinstance(error, NotSignedIn):
         return f"{error} Put the token that it gave you into this server's headers."
     return str(error)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import Unauthorized, excerpt
 
 
-class SignInNeeded(Unauthorized):
+class NotSignedIn(Unauthorized):
+    """The server wants to know who asks, and there is nothing to tell it."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, "")
+
+
+class SignInNeeded(NotSignedIn):
     """A person has to sign in, and cannot be asked here. The text says how it is done."""
 
 
-class SignInFailed(ConnectionLost):
+class SignInFailed(NotSignedIn):
     """Signing in was tried and came to nothing. Nothing that was kept before is lost."""
 
 
@@ -20,16 +26,16 @@ class SignInDeclined(SignInFailed):
 
 def needs_login(server: str, why: str = "") -> SignInNeeded:
     why = f" {why}" if why else ""
-    return SignInNeeded(f"{server} wants you to sign in.{why} Run: mcp-chat login {server}", "")
+    return SignInNeeded(f"{server} wants you to sign in.{why} Run: mcp-chat login {server}")
+
+
+def declined(server: str, why: str) -> SignInDeclined:
+    return SignInDeclined(f"Nobody signed in to {server}: {why}. Later it goes with: mcp-chat login {server}")
 
 
 def failed(server: str, why: object) -> SignInFailed:
     """`why` may quote what others said: it becomes one short line."""
     return SignInFailed(f"Signing in to {server} failed: {excerpt(str(why)).rstrip('.')}.")
-
-
-def declined(server: str, why: str) -> SignInDeclined:
-    return SignInDeclined(f"Nobody signed in to {server}: {why}. Later it goes with: mcp-chat login {server}")
 
 
 def extra_missing(server: str) -> SignInFailed:

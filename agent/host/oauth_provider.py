@@ -45,9 +45,7 @@ from agent.mcp.exchange import excerpt, origin
 Visit = Callable[[str], Awaitable[str]]
 """Leads a person to a URL, and gives the whole URL to which they were sent back."""
 
-_sdk = logging.getLogger("mcp.client.auth")
-_sdk.addHandler(logging.NullHandler())
-_sdk.propagate = False  # it logs what servers say, with a traceback
+logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)  # it logs what servers say, with a traceback
 
 
 class ClientUnknown(OAuthTokenError):

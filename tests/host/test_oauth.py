@@ -1,0 +1,151 @@
+"""Signing in to servers, end to end: real servers on this machine, and everything real but the person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from agent.chat.questions import FillForm, OpenUrl
+from agent.host.errors import HostError
+from tests.authorization_server import World, world
+from tests.host.scene import Scene
+from tests.host.signing_in import Person, hosted
+
+pytestmark = pytest.mark.anyio
+
+
+async def add(view: Scene) -> Any:
+    return (await view.host.call_tool("add", {"a": 3, "b": 5})).structured_content
+
+
+def far(there: World, **table: Any) -> dict[str, Any]:
+    return {"url": there.url, "auth": "oauth", **table}
+
+
+async def test_a_person_signs_in_once_and_the_next_run_finds_the_token(tmp_path: Path) -> None:
+    async with world() as there:
+        person = Person()
+        async with hosted(tmp_path, person, far=far(there)) as view:
+            assert await add(view) == {"result": 8}
+            [server] = view.host.servers()
+            assert (server.state, server.sign_in) == ("ready", "signed in")
+        [asked] = person.asked
+        assert isinstance(asked, OpenUrl)
+        assert (asked.server, asked.host, asked.message) == ("far", "127.0.0.1", "To sign in there:")
+        assert asked.url.startswith(f"{there.authority.issuer}/authorize?")
+        assert "You can close this page" in person.pages[0]
+        async with hosted(tmp_path, None, far=far(there)) as view:
+            assert await add(view) == {"result": 8}
+        assert there.authority.counted == {"register": 1, "authorize": 1, "authorization_code": 1}
+
+
+async def test_a_server_that_wants_it_is_signed_in_to_without_being_configured_so(tmp_path: Path) -> None:
+    async with world() as there, hosted(tmp_path, person := Person(), far={"url": there.url}) as view:
+        assert await add(view) == {"result": 8}
+        assert len(person.urls) == 1
+
+
+async def test_whoever_says_no_is_told_how_it_goes_later_and_not_asked_again(tmp_path: Path) -> None:
+    from agent.chat.questions import Answer
+
+    class Unwilling(Person):
+        def answer(self, question: Any) -> Answer:
+            super().answer(question)
+            return Answer("decline")
+
+    async with world() as there, hosted(tmp_path, person := Unwilling(), far=far(there)) as view:
+        [server] = view.host.servers()
+        said = "Nobody signed in to far: you said no. Later it goes with: mcp-chat login far"
+        assert (server.state, server.detail, server.sign_in) == ("failed", said, "not signed in")
+        assert len(person.asked) == 1
+        await view.host.reconnect("far")
+        assert len(person.asked) == 2
+
+
+async def test_where_nobody_can_be_asked_the_command_is_told_and_no_page_is_opened(tmp_path: Path) -> None:
+    async with world() as there, hosted(tmp_path, None, far=far(there)) as view:
+        [server] = view.host.servers()
+        assert (server.state, server.detail) == ("failed", "far wants you to sign in. Run: mcp-chat login far")
+        assert there.authority.counted == {}
+
+
+async def test_a_token_that_ran_out_is_renewed_in_silence(tmp_path: Path) -> None:
+    async with world() as there:
+        there.authority.lifetime = 0
+        async with hosted(tmp_path, Person(), far=far(there)):
+            pass
+        there.authority.lifetime = 3600
+        refreshed = there.authority.counted["refresh_token"]
+        async with hosted(tmp_path, None, far=far(there)) as view:
+            assert await add(view) == {"result": 8}
+        assert there.authority.counted["refresh_token"] == refreshed + 1
+        assert there.authority.counted["authorize"] == 1
+
+
+async def test_many_requests_that_find_the_token_gone_renew_it_once(tmp_path: Path) -> None:
+    async with world() as there, hosted(tmp_path, Person(), far=far(there)) as view:
+        there.authority.expire()
+        results: list[Any] = []
+
+        async def one() -> None:
+            results.append(await add(view))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(one)
+        assert results == [{"result": 8}] * 5
+        assert there.authority.counted["refresh_token"] == 1
+
+
+async def test_a_revoked_token_is_asked_for_anew(tmp_path: Path) -> None:
+    async with world() as there, hosted(tmp_path, person := Person(), far=far(there)) as view:
+        there.authority.revoke()
+        assert await add(view) == {"result": 8}
+        assert len(person.urls) == 2
+        assert there.authority.counted == {"register": 1, "authorize": 2, "authorization_code": 2}
+
+
+async def test_without_a_person_a_revoked_token_is_told_and_nothing_hangs(tmp_path: Path) -> None:
+    async with world() as there:
+        async with hosted(tmp_path, Person(), far=far(there)):
+            pass
+        async with hosted(tmp_path, None, far=far(there)) as view:
+            there.authority.revoke()
+            with pytest.raises(HostError) as caught:
+                await add(view)
+        said = "far: far wants you to sign in. What was granted before no longer holds. Run: mcp-chat login far"
+        assert str(caught.value) == said
+
+
+async def test_a_larger_scope_is_asked_for_when_it_is_needed_and_keeps_the_smaller(tmp_path: Path) -> None:
+    async with world() as there, hosted(tmp_path, person := Person(), far=far(there)) as view:
+        result = await view.host.call_tool("delete_note", {"id": 7})
+        assert [block.text for block in result.content] == ["deleted 7"]
+        assert await add(view) == {"result": 8}
+        assert [asked["scope"] for asked in there.authority.asked] == ["notes:read", "notes:read notes:write"]
+        assert len(person.urls) == 2
+
+
+async def test_an_authorization_server_that_is_down_costs_no_token(tmp_path: Path) -> None:
+    async with world() as there, hosted(tmp_path, person := Person(), far=far(there)) as view:
+        there.authority.expire()
+        there.authority.out_of_order = True
+        with pytest.raises(HostError) as caught:
+            await add(view)
+        assert str(caught.value) == "far: Signing in to far failed: the authorization server answered with 503."
+        there.authority.out_of_order = False
+        assert await add(view) == {"result": 8}
+        assert len(person.urls) == 1
+
+
+async def test_without_a_browser_the_address_can_be_brought_by_hand(tmp_path: Path) -> None:
+    person = Person(has_browser=False)
+    async with world() as there, hosted(tmp_path, person, far=far(there)) as view:
+        assert await add(view) == {"result": 8}
+        asked, form = person.asked
+        assert isinstance(form, FillForm)
+        assert isinstance(asked, OpenUrl)
+        assert form.message == f"Open this page, and bring back the address that it ends at.\n{asked.url}"
