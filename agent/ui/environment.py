@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+
+class OutputError(Exception):
+    """What was to be printed cannot be; the text says why. A pipe that nobody reads raises BrokenPipeError instead."""
+
+
+class FolderError(Exception):
+    """There is no working folder; the text says so."""
 
 
 class Environment(NamedTuple):
@@ -22,13 +32,21 @@ class Environment(NamedTuple):
 
     @classmethod
     def real(cls) -> Environment:
-        return cls(sys.stdin, sys.stdout, sys.stderr)
+        """The process's own, as they may be: closed, full, or without the characters of every language."""
+        stdin = sys.stdin or _nothing("r")
+        sys.stderr = sys.stderr or _nothing("w")
+        sys.stdout = _Output.over(sys.stdout) if sys.stdout else cast(TextIO, _NoOutput())
+        return cls(stdin, sys.stdout, sys.stderr)
 
     @property
     def folder(self) -> Path:
+        """Raises FolderError."""
         from pathlib import Path
 
-        return self.cwd or Path.cwd()
+        try:
+            return self.cwd or Path.cwd()
+        except OSError as error:
+            raise FolderError("The working folder is gone or closed to you: change to another one.") from error
 
     @property
     def can_chat(self) -> bool:
@@ -41,6 +59,47 @@ class Environment(NamedTuple):
         return self.stdin.isatty() and self.stderr.isatty()
 
     def say(self, line: str) -> None:
-        """A line for people, never part of the answer."""
-        self.stderr.write(f"{line}\n")
-        self.stderr.flush()
+        """A line for people, never part of the answer; in vain where nobody can read it."""
+        with suppress(OSError):
+            self.stderr.write(f"{line}\n")
+            self.stderr.flush()
+
+
+class _Output(io.TextIOWrapper):
+    """Stdout, which says in a word that it cannot be written to, and writes `?` for what its encoding lacks."""
+
+    @classmethod
+    def over(cls, stream: TextIO) -> TextIO:
+        if not isinstance(stream, io.TextIOWrapper):
+            return stream
+        encoding, by_line = stream.encoding, stream.line_buffering
+        return cls(stream.detach(), encoding, "replace", line_buffering=by_line)
+
+    def write(self, text: str, /) -> int:
+        try:
+            return super().write(text)
+        except OSError as error:
+            raise _lost(error) from error
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            raise _lost(error) from error
+
+
+class _NoOutput(io.TextIOBase):
+    """A stdout that is closed."""
+
+    def write(self, text: str, /) -> int:
+        raise OutputError("The standard output is closed.")
+
+
+def _nothing(mode: str) -> Any:
+    return open(os.devnull, mode, encoding="utf-8")
+
+
+def _lost(error: OSError) -> Exception:
+    if isinstance(error, BrokenPipeError):
+        return error
+    return OutputError(f"The standard output cannot be written to: {error.strerror}.")

@@ -12,7 +12,7 @@ from agent.chat.report import Report
 from agent.host.config import ConfigError
 from agent.host.options import Options
 from agent.ui.configuring import configure
-from agent.ui.environment import Environment
+from agent.ui.environment import Environment, FolderError, OutputError
 from agent.ui.escapes import clean
 from agent.ui.exit_codes import ExitCode
 from agent.ui.jsonl import json_line
@@ -32,7 +32,7 @@ def start(invocation: Invocation, environment: Environment) -> ExitCode:
     except NoPromptError as error:
         environment.say(str(error))
         return ExitCode.USAGE
-    except ConfigError as error:
+    except (ConfigError, FolderError) as error:
         _report(str(error), "config", options, environment)
         return ExitCode.USAGE
     except KeyboardInterrupt:
@@ -42,7 +42,7 @@ def start(invocation: Invocation, environment: Environment) -> ExitCode:
         Exception
     ) as error:  # the last resort: a person gets a sentence even for a fault of ours, a script its result
         fault = _innermost(error)
-        if options.verbose > 1 or isinstance(fault, BrokenPipeError):
+        if options.verbose > 1 or isinstance(fault, BrokenPipeError | OutputError):
             raise fault from error
         said = f"Something went wrong inside mcp-chat: {type(fault).__name__}: {fault} (-vv shows where)."
         _report(said, "internal", options, environment)

@@ -105,10 +105,10 @@ def test_a_fault_in_the_configuration_is_named_and_scripts_get_their_result(tmp_
 def test_a_fault_of_ours_is_a_sentence_a_result_and_with_vv_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: Any) -> None:
+    def broken(*_: Any, **__: Any) -> None:
         raise ExceptionGroup("tasks", [LookupError("not there")])
 
-    monkeypatch.setattr("agent.ui.start.resolve", broken)
+    monkeypatch.setattr("agent.ui.start.configure", broken)
     done = start(["-p", "hi", "-o", "json"], tmp_path)
     assert (done.code, done.result["stop"]) == (1, "error")
     assert done.result["error"] == {

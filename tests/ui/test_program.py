@@ -149,6 +149,67 @@ def test_a_stdin_that_says_nothing_is_left_alone_after_a_while(tmp_path: Path) -
         assert process.stderr.read().startswith(b"Nothing came in on stdin for 3 s")
 
 
+HI = "-p 'echo hi' -m mock/demo -y"
+FULL = b"The standard output cannot be written to: No space left on device.\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "out", "said"),
+    [
+        (f"{HI} <&-", 0, b"(mock) `echo` said: hi\n", b""),
+        (f"{HI} 2>&-", 0, b"(mock) `echo` said: hi\n", b""),
+        (f"{HI} >&-", 1, b"", b"The standard output is closed.\n"),
+        (f"{HI} <&- >&- 2>&-", 1, b"", b""),
+        (f"{HI} >/dev/full", 1, b"", FULL),
+        (f"{HI} -o jsonl >/dev/full", 1, b"", FULL),
+        ("-s demo=bundled:demo tools >/dev/full", 1, b"", FULL),
+        ("demo -y >/dev/full", 1, b"", FULL),
+        ("--help >/dev/full", 1, b"", FULL),
+        ("--help >&-", 1, b"", b"The standard output is closed.\n"),
+        ("--version >/dev/full", 1, b"", FULL),
+        ("--version >&-", 1, b"", b"The standard output is closed.\n"),
+    ],
+)
+def test_a_standard_stream_that_is_closed_or_full_is_no_fault_of_the_program(
+    tmp_path: Path, line: str, code: int, out: bytes, said: bytes
+) -> None:
+    with program_in_shell(line, tmp_path) as process:
+        assert (*process.communicate(timeout=30), process.returncode) == (out, said, code)
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("latin-1", b"?? \xe9"), ("ascii", b"?? ?")])
+def test_what_the_encoding_of_the_output_lacks_is_replaced(tmp_path: Path, encoding: str, shown: bytes) -> None:
+    with program_in_shell(
+        "-p 'echo \u65e5\u672c \u00e9' -m mock/demo -y", tmp_path, PYTHONIOENCODING=encoding
+    ) as process:
+        assert process.communicate(timeout=30) == (b"(mock) `echo` said: " + shown + b"\n", b"")
+
+
+def test_a_working_folder_that_is_gone_is_said_so_and_no_fault_of_the_program(tmp_path: Path) -> None:
+    with program_in_shell(HI, tmp_path, before="mkdir gone; cd gone; rmdir ../gone; ") as process:
+        out, said = process.communicate(timeout=30)
+        assert (out, process.returncode) == (b"", 2)
+        assert said.splitlines()[-1] == b"The working folder is gone or closed to you: change to another one."
+
+
+@contextmanager
+def program_in_shell(line: str, cwd: Path, before: str = "", **environ: str) -> Iterator[subprocess.Popen[bytes]]:
+    folders = {"MCP_CHAT_CONFIG_DIR": str(cwd / "config"), "MCP_CHAT_DATA_DIR": str(cwd / "data")}
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    with subprocess.Popen(
+        ["/bin/sh", "-c", f'{before}exec "{sys.executable}" -m agent {line}'],
+        cwd=cwd,
+        env={**kept, **folders, "PYTHONPATH": os.getcwd(), **environ},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 @pytest.fixture
 def terminals() -> Iterator[list[Terminal]]:
     made: list[Terminal] = []
