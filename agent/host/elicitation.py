@@ -40,7 +40,7 @@ class Elicitation:
     ) -> None:
         self._config, self._outbox, self._turn, self._open_page = config, outbox, turn, open_page
         self._interactive = interactive
-        self._asked: Counter[tuple[str, object]] = Counter()
+        self._asked, self._counted = Counter[str](), object()
         self._pages: OrderedDict[tuple[str, str], _Page] = OrderedDict()
 
     def capability(self, server: str) -> dict[str, Any]:
@@ -154,9 +154,10 @@ class Elicitation:
         return answer
 
     def _count(self, server: str) -> None:
-        turn = self._turn()
-        self._asked[server, turn] += 1
-        if (asked := self._asked[server, turn]) <= MOST_QUESTIONS:
+        if (turn := self._turn()) != self._counted:
+            self._asked, self._counted = Counter(), turn
+        self._asked[server] += 1
+        if (asked := self._asked[server]) <= MOST_QUESTIONS:
             return
         why = f"{MOST_QUESTIONS} questions were asked in one turn already"
         if asked == MOST_QUESTIONS + 1:

@@ -11,6 +11,7 @@ import pytest
 from agent.chat.events import QuestionSettled
 from agent.chat.questions import Answer
 from agent.host.patience import Patience
+from agent.mcp import McpError
 from tests.host.asking import asking, call, config, person
 from tests.host.scene import scene
 
@@ -46,6 +47,15 @@ async def test_only_what_can_be_answered_is_declared(
     async with scene(chosen, {"asking": asking}, person=person() if interactive else None) as view:
         result = await view.host.call_tool("offered")
     assert result.structured_content == declared
+
+
+async def test_what_nobody_offers_is_refused_in_the_protocol_s_words() -> None:
+    async with scene(config(), {"asking": asking}, person=person()) as view:
+        answer = view.host.connections["asking"]._features.answer("asking")
+        assert await answer("ping", {}) == {}
+        with pytest.raises(McpError) as refused:
+            await answer("tools/list", {})
+    assert (refused.value.code, refused.value.message) == (-32601, "this client does not offer tools/list")
 
 
 # Time and withdrawal
