@@ -65,7 +65,9 @@ class TaskDialogue:
             await self.update()
             await waiting.answered.wait()
         finally:
-            self._open.pop(name, None)
+            if self._open.pop(name, None):  # the function waits no longer
+                with anyio.move_on_after(SAVE_SECONDS, shield=True):
+                    await self.update()
         return waiting.answer
 
     async def tell(self, method: str, params: Params) -> None:

@@ -25,7 +25,7 @@ class Workshop:
     def __init__(self, **options: Any) -> None:
         self.server = Server("here", **options)
         self.go_on, self.stopped = anyio.Event(), anyio.Event()
-        for tool in (self.work, self.fail, self.break_down, self.ask, self.ask_twice):
+        for tool in (self.work, self.fail, self.break_down, self.ask, self.ask_twice, self.ask_briefly):
             self.server.tool(task="optional")(tool)
         self.server.tool(task="required")(self.only)
         self.server.tool(task="required", asks_first=True)(self.later)
@@ -61,6 +61,12 @@ class Workshop:
             for key in ("a", "b"):
                 tasks.start_soon(ask, key)
         return f"{said['a']} {said['b']}"
+
+    async def ask_briefly(self, ctx: Context) -> str:
+        with anyio.move_on_after(0):
+            await ctx.elicit("Who?", FORM)
+        await self.go_on.wait()
+        return "went on"
 
     async def only(self) -> str:
         return "done"
@@ -179,6 +185,17 @@ async def test_answers_that_are_none_are_refused_and_the_question_stays(response
         assert (await client.ask("tasks/get", taskId=id))["status"] == "input_required"
 
 
+async def test_a_question_nobody_waits_for_any_more_is_taken_back() -> None:
+    shop = Workshop()
+    async with caller(shop.server) as client:
+        id = await begun(client, "ask_briefly")
+        await anyio.wait_all_tasks_blocked()
+        task = await client.ask("tasks/get", taskId=id)
+        assert (task["status"], "inputRequests" in task) == ("working", False)
+        shop.go_on.set()
+        assert (await settled(client, id, "completed"))["result"]["content"][0]["text"] == "went on"
+
+
 async def test_a_task_is_cancelled_and_stays_so() -> None:
     shop = Workshop()
     async with caller(shop.server) as client:
@@ -231,7 +248,7 @@ async def test_the_handshake_era_sees_and_calls_no_tool_that_runs_only_as_a_task
     shop.go_on.set()
     async with raw_client(shop.server, "2025-11-25", {"extensions": {TASKS: {}}}) as raw:
         listed = {tool["name"] for tool in (await raw.ask("tools/list"))["tools"]}
-        assert listed == {"work", "fail", "break_down", "ask", "ask_twice", "plain"}
+        assert listed == {"work", "fail", "break_down", "ask", "ask_twice", "ask_briefly", "plain"}
         assert (await raw.refusal("tools/call", {"name": "only"})).code == -32601
         assert await raw.call("work") == {"content": [{"type": "text", "text": "worked"}]}
 

@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from agent.mcp import Context, Server
+from agent.mcp import Context, Server, SignatureError
 from agent.mcp.envelope import Envelope
 from agent.mcp.jsonrpc import Failure, Notification, Request, Result
 from tests.mcp.raw_client import RawClient, raw_client
@@ -131,3 +131,13 @@ async def test_a_session_does_not_begin_in_a_batch() -> None:
         refused = await client.hear()
     assert isinstance(refused, Failure)
     assert (refused.id, refused.code) == (1, -32600)
+
+
+@pytest.mark.parametrize("function", [lambda: [], lambda a, b, c: [], lambda ctx: []])
+async def test_a_completion_takes_the_text_and_what_is_known(function: Any) -> None:
+    server = a_server()
+    if function.__code__.co_varnames[:1] == ("ctx",):
+        function.__annotations__ = {"ctx": Context}
+    server.completion("review", "focus")(function)
+    with pytest.raises(SignatureError, match="a completion takes the text so far, and the known arguments"):
+        server.prepare()
