@@ -185,7 +185,7 @@ class Agent:
             if answer.remember != "once":
                 self._approved.add(definition)
             return _Step(call, tool)
-        return None if answer.verdict == "cancel" else _Step(call, refusal=_failed(call, DECLINED))
+        return None if answer.verdict == "cancel" else _Step(call, refusal=_failed(call, answer.why or DECLINED))
 
     def _permission(self, tool: Tool) -> Permission:
         return self.policy.decide(tool.server, tool.name, harmless=tool.harmless)

@@ -20,6 +20,9 @@ HEAD = 300
 QUOTED_CHARACTERS = 2_000
 SHOWN_EXAMPLES = 5
 SURE_ENOUGH = 0.4
+UNITS = ("seconds", "minutes", "hours", "days")
+HASH = re.compile("_[0-9a-f]{8}$")
+"""What makes a tool's name unique; people do not say it."""
 
 CALL = re.compile(r"\bcall\s+(?:the\s+)?(?:tool\s+)?`?([A-Za-z0-9_/-]{1,64})`?\s*(?:with\s+)?(\{.*)", re.I | re.S)
 QUOTED_OR_BREAK = re.compile(
@@ -155,12 +158,15 @@ def _introduce(tools: Sequence[ToolSpec]) -> str:
 
 
 def _offer(tools: Sequence[ToolSpec]) -> str:
+    """Of the servers' tools: the host's own, which have no server in their names, are no use without a model."""
+    tools = [tool for tool in tools if "__" in tool.name]
     if not tools:
         return "No tools are connected, so there is nothing I could call."
     shown = _one_of_each_server_first(tools)[:SHOWN_EXAMPLES]
     examples = "\n".join(f"- `{example(tool)}`" for tool in shown)
+    connected = f"{len(tools)} are connected" if len(tools) > 1 else "one is connected"
     return (
-        f"I can call a tool that your words name; {len(tools)} are connected. For instance:\n\n{examples}\n"
+        f"I can call a tool that your words name; {connected}. For instance:\n\n{examples}\n"
         f"- `call {bare(tools[0].name)} {{…}}` with its arguments as JSON"
     )
 
@@ -179,9 +185,12 @@ def example(tool: ToolSpec) -> str:
     """A request in plain words that calls this tool."""
     known = properties(tool.schema)
     numbers = iter((3, 5, 2, 4))
+    spoken = re.sub("[_-]+", " ", HASH.sub("", bare(tool.name)))
+    if not required(tool.schema) and (unit := next((unit for unit in UNITS if unit in known), None)):
+        return f"run {spoken} for 2 {unit}"
     values = [_example_value(name, known[name], numbers) for name in required(tool.schema)]
     said = (" and " if all(value.isdigit() for value in values) else " ").join(filter(None, values))
-    return f"{re.sub('[_-]+', ' ', bare(tool.name))} {said}".strip()
+    return f"{spoken} {said}".strip()
 
 
 def _example_value(name: str, schema: Schema, numbers: Iterator[int]) -> str:

@@ -182,6 +182,13 @@ async def test_a_declined_call_is_not_run_and_the_model_is_told() -> None:
     assert agent.conversation.messages[2] == ToolMessage((result(ADD, DECLINED, is_error=True),))
 
 
+async def test_the_model_is_told_why_a_call_was_declined_where_no_person_did() -> None:
+    outbox, _ = answering(Answer("decline", why="Nobody can be asked."))
+    agent = Agent(ScriptedProvider([ADD], ["fine"]), Tools(Adder(harmless=False)), outbox)
+    await agent.turn(user("go"))
+    assert agent.conversation.messages[2] == ToolMessage((result(ADD, "Nobody can be asked.", is_error=True),))
+
+
 async def test_a_cancelled_approval_ends_the_turn_and_runs_none_of_the_calls() -> None:
     outbox, asked = answering(ACCEPT, Answer("cancel"))
     tool = Adder(harmless=False)

@@ -23,7 +23,7 @@ from agent.chat.messages import (
 )
 from agent.chat.provider import Request, ToolSpec
 from agent.providers.mock_demo import answer, example
-from tests.providers.mock_requests import ALL, DEMO, FOREIGN, STRING, foreign, ran, tool
+from tests.providers.mock_requests import ALL, DEMO, FOREIGN, INTEGER, NUMBER, STRING, foreign, ran, tool
 
 
 def calls(text: str, tools: Sequence[ToolSpec] = DEMO, **settings: Any) -> list[tuple[str, dict[str, Any] | None]]:
@@ -199,7 +199,26 @@ def test_with_nothing_to_call_it_says_what_it_is_and_can() -> None:
         "For a real model set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start again."
     )
     assert "No tools are connected" in says(user("hello"), tools=())
+    assert "No tools are connected" in says(user("hello"), tools=(tool("read_result", "", id=STRING),))
     assert "No tools are connected" in says(tools=())
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "said"),
+    [
+        ("demo__long_task", {"properties": {"steps": INTEGER, "seconds": NUMBER}}, "run long task for 2 seconds"),
+        ("a__b__long_task_fe7e6d92", {"properties": {"seconds": NUMBER}}, "run b long task for 2 seconds"),
+        ("demo__list_all", {"properties": {"limit": INTEGER}}, "list all"),
+        ("demo__echo_fe7e6d92", {"properties": {"message": STRING}, "required": ["message"]}, "echo hello"),
+    ],
+)
+def test_an_example_is_what_a_person_would_say(name: str, schema: dict[str, Any], said: str) -> None:
+    assert example(ToolSpec(name, "", schema)) == said
+
+
+def test_the_hosts_own_tools_are_none_that_are_connected() -> None:
+    own = tool("read_resource", "", server=STRING, uri=STRING)
+    assert "name; one is connected. For instance:\n\n- `echo hello`\n- `call" in says(user("?"), tools=(own, DEMO[0]))
 
 
 @pytest.mark.parametrize(
