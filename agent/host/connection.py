@@ -253,10 +253,10 @@ class Connection:
             self._features.hear(self.name, method, params)
 
     def _notice(self, text: str) -> None:
-        """What it prints on stdout that is no message is counted anyway, and of interest to few."""
-        level = "info" if self._noise > self._noise_noticed else "warning"
+        """Noise on stdout is counted anyway, and what is deprecated is for the server's author: of interest to few."""
+        is_minor = self._noise > self._noise_noticed or "deprecate" in text
         self._noise_noticed = self._noise
-        self._outbox.emit(Noticed(self.name, level, self._mask(text)))
+        self._outbox.emit(Noticed(self.name, "info" if is_minor else "warning", self._mask(text)))
 
     def _become(self, state: State, detail: str = "") -> None:
         detail = self._mask(detail)

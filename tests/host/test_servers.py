@@ -315,7 +315,7 @@ async def test_what_a_server_logs_is_passed_on() -> None:
         await view.host.call_tool("talk")
         await view.until(lambda: len(view.events(Noticed)) == 3)
     deprecated, *logged = view.events(Noticed)
-    assert "log messages" in deprecated.text
+    assert (deprecated.level, "log messages" in deprecated.text) == ("info", True)
     assert logged == [
         Noticed("talking", "error", "fs: disk is full"),
         Noticed("talking", "warning", '{"slow_ms": 9}'),
