@@ -89,8 +89,9 @@ class _Body(httpx2.AsyncByteStream):
                 yield part
 
     async def aclose(self) -> None:
-        await self._response.aclose()
-        await self._lanes.give_back(self._origin, self._lane)
+        with anyio.move_on_after(FAREWELL_SECONDS, shield=True):
+            await self._response.aclose()
+            await self._lanes.give_back(self._origin, self._lane)
 
 
 @contextmanager
