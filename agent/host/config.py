@@ -164,6 +164,8 @@ def _server_entries(
     added: dict[str, ServerTable] = {}
     for spec in options.servers:
         name, table = parse_spec(spec, {*configured, *added}, cwd)
+        if name in added:
+            raise ConfigError(f"--server: {name} is given twice; give one of them another name.")
         added[name] = table
     chosen = {} if options.no_servers else choose(configured, options.only, added)
     return {name: entry for name, entry in chosen.items() if name not in added}, added

@@ -130,8 +130,10 @@ def _read_spec(spec: str, cwd: Path) -> tuple[str, dict[str, Any]]:
     except ValueError as error:
         raise ConfigError(f"--server {spec!r} is no command line: {error}.") from error
     if program.endswith(".py"):
-        script = str(absolute(program, cwd))
-        return Path(program).stem, {"command": sys.executable, "args": [script, *arguments]}
+        script = absolute(program, cwd)
+        if not script.is_file():
+            raise ConfigError(f"--server {spec}: there is no file {script}.")
+        return Path(program).stem, {"command": sys.executable, "args": [str(script), *arguments]}
     command = str(absolute(program, cwd)) if "/" in program else program
     return Path(program).name, {"command": command, "args": arguments}
 

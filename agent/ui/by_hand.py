@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from agent.chat.events import ServerChanged
 from agent.chat.messages import Text
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.provider import ProviderError
@@ -65,7 +66,7 @@ async def _ask(config: Config, invocation: Invocation, environment: Environment)
     shown = Plain(environment, verbose=invocation.options.verbose > 0)
     said: str | None = None
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_follow, outbox, shown, environment)
+        tasks.start_soon(_follow, outbox, shown, environment, invocation.command == "servers")
         try:
             async with open_host(config, outbox, interactive=ask) as host:
                 said, code = await _run(host, invocation, environment)
@@ -89,13 +90,14 @@ async def _run(host: Host, invocation: Invocation, environment: Environment) -> 
         return None, ExitCode.FAILED
 
 
-async def _follow(outbox: Outbox, shown: Plain, environment: Environment) -> None:
+async def _follow(outbox: Outbox, shown: Plain, environment: Environment, lists_servers: bool) -> None:
+    """What becomes of servers is said once: as it happens, or in the list of them."""
     async for item in outbox.items:
         if isinstance(item, Pending):
             from agent.ui.terminal.asking import answer_beside
 
             await answer_beside(item, environment)
-        else:
+        elif not (lists_servers and isinstance(item, ServerChanged)):
             shown.show(item)
 
 
@@ -117,18 +119,18 @@ async def _servers(host: Host, invocation: Invocation) -> Outcome:
 
 async def _tools(host: Host, invocation: Invocation) -> Outcome:
     tools = host.tools(_only(invocation))
-    return _listed(invocation, [tool.as_json() for tool in tools], tools_text(tools))
+    return _offered(host, invocation, [tool.as_json() for tool in tools], tools_text(tools))
 
 
 async def _resources(host: Host, invocation: Invocation) -> Outcome:
     resources, templates = host.resources(_only(invocation)), host.templates(_only(invocation))
     data = [*(one.as_json() for one in resources), *(one.as_json() for one in templates)]
-    return _listed(invocation, data, resources_text(resources, templates))
+    return _offered(host, invocation, data, resources_text(resources, templates))
 
 
 async def _prompts(host: Host, invocation: Invocation) -> Outcome:
     prompts = host.prompts(_only(invocation))
-    return _listed(invocation, [one.as_json() for one in prompts], prompts_text(prompts))
+    return _offered(host, invocation, [one.as_json() for one in prompts], prompts_text(prompts))
 
 
 async def _call(host: Host, invocation: Invocation) -> Outcome:
@@ -157,6 +159,14 @@ async def _prompt(host: Host, invocation: Invocation) -> Outcome:
 
 def _only(invocation: Invocation) -> str | None:
     return invocation.arguments[0] if invocation.arguments else None
+
+
+def _offered(host: Host, invocation: Invocation, data: Any, text: str) -> Outcome:
+    """What servers offer; a failure where none of those that were asked could say."""
+    only, views = _only(invocation), host.servers()
+    asked = [view.state == "ready" for view in views if only in (None, view.name)]
+    said, code = _listed(invocation, data, text)
+    return said, code if any(asked) or not asked else ExitCode.FAILED
 
 
 def _listed(invocation: Invocation, data: Any, text: str) -> Outcome:

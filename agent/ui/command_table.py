@@ -71,7 +71,7 @@ def _servers() -> list[click.Option]:
 
 
 def _permissions() -> list[click.Option]:
-    elicit = "How servers' forms are answered; FILE holds answers as JSON."
+    elicit = 'How servers\' forms are answered; FILE holds answers: {"SERVER": {"FIELD": "VALUE"}}.'
     return [
         click.Option(["-y", "--yes"], is_flag=True, help="Run tools without asking, but for those denied."),
         _texts("--allow", metavar="PATTERN", help="Run these tools without asking: server/tool, *."),

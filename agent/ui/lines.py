@@ -17,6 +17,11 @@ def call_line(tool: str, call: ToolCall, limit: int = 160) -> str:
     return clean_line(f"{tool}({said})", limit)
 
 
+def retry_line(reason: str, seconds: float) -> str:
+    """Why something is tried again, and when."""
+    return f"{reason} Trying again {f'in {seconds:.0f} s' if seconds >= 0.5 else 'now'}."
+
+
 def result_lines(content: tuple[Content, ...], folded: int = 6) -> list[str]:
     """The first lines of a result, and how many more there are."""
     return fold(flat(content), folded) or ["(nothing)"]

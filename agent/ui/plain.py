@@ -17,7 +17,7 @@ from agent.chat.messages import Stop
 from agent.chat.report import Report
 from agent.ui.environment import Environment
 from agent.ui.escapes import Cleaner, clean, cleaned
-from agent.ui.lines import call_line, result_lines
+from agent.ui.lines import call_line, result_lines, retry_line
 
 _LOUD = ("warning", "error", "critical", "alert", "emergency")
 
@@ -57,7 +57,7 @@ class Plain:
             case Noticed(server, level, text) if self._verbose or level in _LOUD:
                 self._say(f"{server}: {text}" if server else text)
             case Retrying(reason, seconds):
-                self._say(f"{reason} Trying again in {seconds:.0f} s.")
+                self._say(retry_line(reason, seconds))
             case QuestionSettled(question, verdict, "policy", why) if verdict != "accept":
                 self._say(f"{question.server}: {why or 'refused'}")
             case ToolFinished(call, server, tool, result) if self._verbose:

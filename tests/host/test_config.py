@@ -94,6 +94,7 @@ def test_a_server_of_the_command_line_replaces_a_configured_one(place: Place) ->
 )
 def test_a_server_may_be_given_in_many_ways(place: Place, spec: str, name: str, argv: tuple[str, ...]) -> None:
     (place.project / "my tools.py").touch()
+    (place.project / "tools.py").touch()
     config = place.resolve(Options(servers=(spec,)))
     found = {key: table.argv for key, table in config.servers.items()}
     assert found == {name: tuple(part.replace("{cwd}", str(place.project)) for part in argv)}
@@ -110,6 +111,16 @@ def test_a_server_may_be_given_in_many_ways(place: Place, spec: str, name: str, 
 def test_a_server_may_be_given_by_its_url_which_stays_as_it_is(place: Place, spec: str, name: str, url: str) -> None:
     config = place.resolve(Options(servers=(spec,)))
     assert {key: table.url for key, table in config.servers.items()} == {name: url}
+
+
+def test_a_file_that_is_not_there_is_named(place: Place) -> None:
+    wanted = f"there is no file {place.project}/nope.py."
+    assert place.error(Options(servers=("nope.py --fast",))) == f"--server nope.py --fast: {wanted}"
+
+
+def test_a_name_is_given_to_one_server_of_the_command_line_only(place: Place) -> None:
+    said = place.error(Options(servers=("x=cat", "y=cat", "x=cat")))
+    assert said == "--server: x is given twice; give one of them another name."
 
 
 def test_two_servers_of_one_program_get_two_names(place: Place) -> None:

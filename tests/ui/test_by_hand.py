@@ -44,6 +44,23 @@ def test_what_cannot_be_had_is_a_sentence(tmp_path: Path, argv: list[str], code:
     assert "Traceback" not in done.err
 
 
+GONE = ["-m", "mock/demo", "--no-servers", "-s", "gone=/nonexistent/program"]
+
+
+def test_a_server_that_failed_is_told_once_in_the_list_of_servers(tmp_path: Path) -> None:
+    done = start([*GONE, "servers"], tmp_path)
+    assert (done.code, done.err, done.out.count("/nonexistent/program")) == (1, "", 1)
+
+
+@pytest.mark.parametrize("what", ["tools", "resources", "prompts"])
+def test_what_servers_offer_is_a_failure_where_none_of_them_could_say(tmp_path: Path, what: str) -> None:
+    done = start([*GONE, what], tmp_path)
+    assert (done.code, done.out, done.err.count("/nonexistent/program")) == (1, f"There are no {what}.\n", 1)
+    assert start([*GONE, "-s", "demo=bundled:demo", what], tmp_path).code == 0
+    assert start([*GONE, "-s", "demo=bundled:demo", what, "gone"], tmp_path).code == 1
+    assert start(["-m", "mock/demo", "--no-servers", what], tmp_path).code == 0
+
+
 def test_the_tools_are_listed_for_people_and_for_scripts(tmp_path: Path) -> None:
     assert "demo/add(a, b)\n  Add two numbers.\n" in start([*DEMO, "tools"], tmp_path).out
     (add,) = [

@@ -46,8 +46,8 @@ def shown(out: io.StringIO, *events: Event, verbose: bool = False) -> tuple[str,
 
 
 def test_a_pipe_gets_the_last_message_and_a_terminal_all_of_them_as_they_come() -> None:
-    assert shown(io.StringIO(), *ANSWER) == ("It is 8.\n", "")
-    assert shown(Terminal(), *ANSWER) == ("Let me see.\nIt is 8.\n", "")
+    assert shown(io.StringIO(), *ANSWER) == ("It is␛]0;x␇ 8.\n", "")
+    assert shown(Terminal(), *ANSWER) == ("Let me see.\nIt is␛]0;x␇ 8.\n", "")
 
 
 NOTES: tuple[tuple[Event, str, str], ...] = (
@@ -57,6 +57,7 @@ NOTES: tuple[tuple[Event, str, str], ...] = (
     (Noticed("", "error", "odd"), "odd\n", ""),
     (Noticed("git", "info", "well"), "", "git: well\n"),
     (Retrying("Too many requests.", 2.5), "Too many requests. Trying again in 2 s.\n", ""),
+    (Retrying("Too many requests.", 0.2), "Too many requests. Trying again now.\n", ""),
     (QuestionSettled(ApproveTool(CALL, "demo", "add"), "decline", "policy", "No."), "demo: No.\n", ""),
     (QuestionSettled(ApproveTool(CALL, "demo", "add"), "accept", "policy"), "", ""),
     (ToolFinished(CALL, "demo", "add", ToolResult("1", (Text("8"),)), 0), "", "● demo/add(a=3)\n  8\n"),

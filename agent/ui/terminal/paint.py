@@ -6,10 +6,11 @@ import io
 import re
 from typing import Any, ClassVar
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.padding import Padding
 from rich.syntax import Syntax
+from rich.table import Table
 from rich.text import Text as Styled
 
 from agent.chat.events import (
@@ -26,7 +27,7 @@ from agent.chat.events import (
 from agent.chat.messages import Stop
 from agent.chat.questions import ApproveTool, AwaitPage, Question
 from agent.chat.report import KINDS
-from agent.ui.lines import call_line, message_text, result_lines
+from agent.ui.lines import call_line, message_text, result_lines, retry_line
 
 _PADDED = re.compile(r" +$", re.MULTILINE)
 _LOUD = ("warning", "error", "critical", "alert", "emergency")
@@ -78,7 +79,7 @@ class Painter:
             case Noticed(server, level, text) if self._verbose or level not in ("debug", "info") or not server:
                 return _notice(server, level, text)
             case Retrying(reason, seconds):
-                return Styled(f"↻ {reason} Trying again in {seconds:.0f} s.", "yellow")
+                return Styled(f"↻ {retry_line(reason, seconds)}", "yellow")
             case TurnEnded(stop, detail) if stop is not Stop.END:
                 return Styled(f"■ {detail or _ENDED.get(stop, str(stop))}", "red" if stop is Stop.ERROR else "yellow")
             case _:
@@ -114,10 +115,14 @@ class _Prose(Markdown):
 
 def tool_block(title: str, lines: list[str], *, failed: bool, seconds: float) -> RenderableType:
     took = f" {seconds:.1f} s" if seconds >= 0.1 else ""
-    block = Styled.assemble(("✗ " if failed else "● ", "red" if failed else "green"), title, (took, "dim"))
+    head = Styled.assemble(("✗ " if failed else "● ", "red" if failed else "green"), title, (took, "dim"))
+    body = Table.grid(padding=(0, 1, 0, 0))
+    body.add_column(width=3)
+    body.add_column(overflow="fold")
+    style = "red" if failed else "dim"
     for number, line in enumerate(lines):
-        block.append(f"\n  {'└' if number == 0 else ' '} {line}", "red" if failed else "dim")
-    return block
+        body.add_row(Styled("  └" if number == 0 else "", style), Styled(line, style))
+    return Group(head, body)
 
 
 def _tool(event: ToolFinished) -> RenderableType:

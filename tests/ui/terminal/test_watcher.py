@@ -111,6 +111,22 @@ async def test_text_of_another_origin_is_marked_as_what_the_server_gets() -> Non
         )
 
 
+async def test_a_result_that_is_wrapped_keeps_its_indent() -> None:
+    async with watched(columns=24) as (on, outbox, _):
+        text = "some words that need more than a row\n  indented\n" + "x" * 25
+        outbox.emit(ToolFinished(CALL, "demo", "add", ToolResult("c1", (Text(text),)), 0))
+        await on.canvas.shows(
+            "● demo/add(a=3, b=5)",
+            "  └ some words that need",
+            "    more than a row",
+            "      indented",
+            "    xxxxxxxxxxxxxxxxxxxx",
+            "    xxxxx",
+            "›",
+            "  status",
+        )
+
+
 async def test_troubles_get_a_line_each() -> None:
     async with watched() as (on, outbox, _):
         outbox.emit(ServerChanged("git", "failed", "It could not be started."))
@@ -118,6 +134,7 @@ async def test_troubles_get_a_line_each() -> None:
         outbox.emit(Noticed("git", "info", "not shown"))
         outbox.emit(Noticed("", "warning", "shown"))
         outbox.emit(Retrying("Too many requests.", 3.2))
+        outbox.emit(Retrying("Too many requests.", 0.1))
         outbox.emit(QuestionSettled(ApproveTool(CALL, "demo", "add"), "decline", "policy", "forbidden"))
         outbox.emit(ToolFinished(CALL, "demo", "add", ToolResult("c1", (Text("no"),), is_error=True), 2.04))
         outbox.emit(TurnEnded(Stop.INTERRUPTED))
@@ -125,6 +142,7 @@ async def test_troubles_get_a_line_each() -> None:
             "✗ git failed: It could not be started.",
             "! shown",
             "↻ Too many requests. Trying again in 3 s.",
+            "↻ Too many requests. Trying again now.",
             "? The call of demo/add was declined: forbidden",
             "✗ demo/add(a=3, b=5) 2.0 s",
             "  └ no",
