@@ -98,10 +98,17 @@ def _chat(options: Options, environment: Environment) -> ExitCode:
 
 
 def _command(invocation: Invocation, environment: Environment) -> ExitCode:
+    config = configure(invocation.options, environment, ask=environment.can_ask and invocation.command != "config")
+    if invocation.command == "config":
+        from agent.ui.checking import check
+
+        return check(config, invocation, environment)
+    if invocation.command in ("login", "logout"):
+        from agent.ui.signing_in import sign_in_or_out
+
+        return anyio.run(sign_in_or_out, config, invocation, environment)
     from agent.ui.by_hand import by_hand
 
-    ask = environment.can_ask
-    config = configure(invocation.options, environment, ask=ask)
     return anyio.run(by_hand, config, invocation, environment)
 
 

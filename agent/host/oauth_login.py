@@ -1,0 +1,93 @@
+"""Signing in and out by command, whether or not the server is in use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.host.config import Config
+from agent.host.config_errors import nearest
+from agent.host.config_models import ServerTable
+from agent.host.errors import HostError
+from agent.host.oauth import party_of, signs_in
+from agent.host.oauth_challenge import Challenge, read_challenge
+from agent.host.oauth_store import open_store
+
+if TYPE_CHECKING:
+    from agent.host.oauth_browser import Redirecting
+
+ANSWER_SECONDS = 15.0
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "mcp-chat", "version": "1"},
+    },
+}
+"""What a server answers to anybody it lets in."""
+
+
+async def log_in(config: Config, name: str, redirecting: Redirecting) -> str:
+    """A sentence on how it went.
+
+    Raises:
+        HostError: there is nothing to sign in to.
+        ConnectionLost: the server is not there, or (SignInFailed) it came to nothing.
+    """
+    from agent.host.oauth_access import Access
+
+    table = _table(config, name)
+    if not signs_in(table):
+        raise HostError(f"{name} is not signed in to: its configuration says so, or holds a token.")
+    challenge, is_open = await _challenge(table)
+    if is_open and table.auth != "oauth":
+        return f"{name} lets everybody in; there is no need to sign in."
+    folder = config.data_folder
+    access = Access(party_of(name, table), open_store(folder), folder, redirecting)
+    await access.sign_in(challenge)
+    return f"You are signed in to {name}."
+
+
+def log_out(config: Config, name: str) -> str:
+    """Forget what signing in gave us; a sentence on whether there was anything. Raises HostError."""
+    table = _table(config, name)
+    assert table.url is not None
+    try:
+        erased = open_store(config.data_folder).erase(table.url)
+    except OSError as error:
+        raise HostError(f"The token for {name} cannot be erased: {error}") from error
+    return f"You are signed out of {name}." if erased else f"You were not signed in to {name}."
+
+
+def _table(config: Config, name: str) -> ServerTable:
+    table = config.servers.get(name)
+    if table is None:
+        for disabled in config.disabled:
+            if disabled.kind == "server" and disabled.name == name:
+                raise HostError(f"The server {name} is disabled: {disabled.reason}")
+        raise HostError(f"There is no server named {name!r}.{nearest(name, config.servers)}")
+    if table.url is None:
+        raise HostError(f"{name} runs on this machine; only a server with a url can be signed in to.")
+    return table
+
+
+async def _challenge(table: ServerTable) -> tuple[Challenge | None, bool]:
+    """What the server says to a stranger, and whether it lets one in."""
+    import httpx2
+
+    from agent.mcp.transports.http_faults import lost
+
+    assert table.url is not None
+    headers = {name: value.get_secret_value() for name, value in table.headers.items()}
+    headers |= {"accept": "application/json, text/event-stream"}
+    try:
+        async with (
+            httpx2.AsyncClient(timeout=ANSWER_SECONDS) as client,
+            client.stream("POST", table.url, json=HELLO, headers=headers) as answer,
+        ):
+            said = read_challenge(answer.status_code, answer.headers.get("www-authenticate", ""))
+            return said, answer.is_success
+    except httpx2.HTTPError as error:
+        raise lost(table.url, error) from error

@@ -1,0 +1,86 @@
+"""The commands `login` and `logout`."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import TYPE_CHECKING, TextIO
+
+import anyio
+
+from agent.chat.questions import Answer, FillForm, OpenUrl
+from agent.host.browser import open_page
+from agent.host.config import Config
+from agent.host.errors import HostError
+from agent.host.oauth_browser import Ask, Browsing
+from agent.host.oauth_login import log_in, log_out
+from agent.mcp.envelope import ConnectionLost
+from agent.ui.environment import Environment
+from agent.ui.escapes import clean
+from agent.ui.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from agent.ui.cli import Invocation
+
+LINE_LIMIT = 64 * 1024  # bytes of an address that is brought by hand
+
+
+async def sign_in_or_out(config: Config, invocation: Invocation, environment: Environment) -> ExitCode:
+    (name,) = invocation.arguments
+    try:
+        if invocation.command == "logout":
+            said = log_out(config, name)
+        else:
+            ask = _beside(environment) if environment.can_ask else _in_lines(environment)
+            said = await log_in(config, name, Browsing(name, ask, open_page).redirecting)
+    except (HostError, ConnectionLost) as error:
+        environment.say(clean(config.mask(str(error))))
+        return ExitCode.FAILED
+    environment.stdout.write(f"{said}\n")
+    environment.stdout.flush()
+    return ExitCode.ANSWERED
+
+
+def _beside(environment: Environment) -> Ask:
+    from agent.ui.dialogues import dialogue
+    from agent.ui.terminal.asking import ask_beside
+
+    async def ask(question: OpenUrl | FillForm) -> Answer:
+        return await ask_beside(dialogue(question), environment)
+
+    return ask
+
+
+def _in_lines(environment: Environment) -> Ask:
+    """Without a terminal: the page is named, and opened by whoever reads that; a line may bring back the address."""
+
+    async def ask(question: OpenUrl | FillForm) -> Answer:
+        if isinstance(question, OpenUrl):
+            environment.say(f"Open this page to sign in to {question.server}:\n{clean(question.url)}")
+            return Answer("accept", {"open": False})
+        environment.say("If it ends at an address that does not load, paste that address here.")
+        line = await _line(environment.stdin)
+        if not line:
+            await anyio.sleep_forever()  # nobody is there to bring it; the page may still lead back by itself
+        return Answer("accept", {"address": line})
+
+    return ask
+
+
+async def _line(stdin: TextIO) -> str:
+    """A line without a thread that would outlive us; empty at the end."""
+    try:
+        handle = stdin.fileno()
+    except (io.UnsupportedOperation, ValueError):
+        return stdin.readline().strip()
+    line = b""
+    while not line.endswith(b"\n") and len(line) < LINE_LIMIT:
+        try:
+            await anyio.wait_readable(handle)
+        except PermissionError:  # a file, which never has to be waited for
+            return stdin.readline().strip()
+        piece = os.read(handle, 1024)
+        if not piece:
+            break
+        line += piece
+    return line.decode("utf-8", "replace").strip()

@@ -1,0 +1,56 @@
+"""Secrets in a configuration that others on this machine could see."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.host.config_warnings import visible_secrets, warnings
+from tests.host.scene import configure
+
+TOKEN = "ghp_" + 30 * "x"
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        (["--token", "hunter22"], ["the argument after --token"]),
+        (["--api-key=hunter22"], ["argument 1 (api-key)"]),
+        (["-H", "Authorization: Bearer abcdef"], ["argument 2 (Authorization)"]),
+        (["run", "GITHUB_TOKEN=hunter22"], ["argument 2 (GITHUB_TOKEN)"]),
+        (["login", TOKEN], ["argument 2"]),
+        (["postgres://ada:hunter22@db/notes"], ["argument 1"]),
+        (["--user", "a-known-secret"], ["argument 2"]),
+        (
+            ["--password", "hunter22", "--secret", "hunter33"],
+            ["the argument after --password", "the argument after --secret"],
+        ),
+    ],
+)
+def test_a_secret_among_the_arguments_is_found(args: list[str], found: list[str]) -> None:
+    assert list(visible_secrets(args, frozenset({"a-known-secret"}))) == found
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--token-file", "/run/secrets/token"],
+        ["--token", "/run/secrets/token"],
+        ["--auth", "none"],
+        ["--auth", "--verbose"],
+        ["--author", "Ada Lovelace"],
+        ["--max-tokens", "500"],
+        ["--token", "GITHUB_TOKEN"],
+        ["--keyboard", "dvorak-programmer"],
+        ["https://example.com/mcp?page=2"],
+        ["-y", "@scope/server", "."],
+    ],
+)
+def test_what_is_none_is_not_found(args: list[str]) -> None:
+    assert list(visible_secrets(args)) == []
+
+
+def test_the_warning_says_where_it_belongs_and_not_what_it_is() -> None:
+    assert list(warnings(configure({"git": {"args": ["--token", TOKEN]}, "other": {}}))) == [
+        "servers.git.args: the argument after --token looks like a secret, and the process list shows it to everybody "
+        'on this machine. Put it into env = { NAME = "${NAME}" } and let the server read it there.'
+    ]
