@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from agent.mcp.jsonrpc import Failure, RequestId, Result
+from agent.mcp.jsonrpc import Failure, Result
 
 Reply = Result | Failure
 
 
 class Batch:
-    """Each request that was `asked` is settled once: by its answer, or by None if none is owed any more."""
+    """Each `ask` is settled once: by the answer, or by None if none is owed any more.
+
+    They are counted, and not told apart by id: one that was withdrawn may be used again before its request has ended.
+    """
 
     def __init__(self) -> None:
-        self._open: set[RequestId] = set()
+        self._open = 0
         self._replies: list[Reply] = []
         self._sealed = False
 
-    def ask(self, id: RequestId) -> None:
-        self._open.add(id)
+    def ask(self) -> None:
+        self._open += 1
 
-    def settle(self, id: RequestId, reply: Reply | None) -> tuple[Reply, ...]:
+    def settle(self, reply: Reply | None) -> tuple[Reply, ...]:
         """What is to be sent now: nothing, until the last request is settled."""
-        self._open.discard(id)
+        self._open -= 1
         if reply is not None:
             self._replies.append(reply)
         return self._due()

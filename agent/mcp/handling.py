@@ -29,16 +29,14 @@ class Handling:
     def __init__(self, peer: Peer, tasks: TaskGroup, work: Work, send: Send) -> None:
         self._peer, self._tasks, self._work, self._send = peer, tasks, work, send
         self._scopes: dict[RequestId, anyio.CancelScope] = {}
-        self._batches: dict[RequestId, Batch] = {}
         self._running = 0
         self._idle: anyio.Event | None = None  # made only for those who wait
 
     def start(self, request: Request, context: Mapping[str, Any], batch: Batch | None) -> None:
         if batch:
-            batch.ask(request.id)
-            self._batches[request.id] = batch
+            batch.ask()
         scope = self._scopes[request.id] = anyio.CancelScope()
-        self._tasks.start_soon(self._serve, request, context, scope)
+        self._tasks.start_soon(self._serve, request, context, scope, batch)
 
     def withdraw(self, id: RequestId) -> None:
         self._scopes[id].cancel()
@@ -49,7 +47,9 @@ class Handling:
             self._idle = self._idle or anyio.Event()
             await self._idle.wait()
 
-    async def _serve(self, request: Request, context: Mapping[str, Any], scope: anyio.CancelScope) -> None:
+    async def _serve(
+        self, request: Request, context: Mapping[str, Any], scope: anyio.CancelScope, batch: Batch | None
+    ) -> None:
         outcome: Reply | None = None
         self._running += 1
         with scope:
@@ -57,7 +57,7 @@ class Handling:
         if self._scopes.get(request.id) is scope:
             del self._scopes[request.id]
         withdrawn = scope.cancel_called
-        await self._answer(request.id, self._settled(outcome) if outcome and not withdrawn else None)
+        await self._answer(self._settled(outcome) if outcome and not withdrawn else None, batch)
         self._running -= 1
         if self._idle and not self._running:
             self._idle.set()
@@ -71,9 +71,9 @@ class Handling:
                 assert id is not None, "it answers a request"
                 return self._peer.fail(id, code, message, data)
 
-    async def _answer(self, id: RequestId, reply: Reply | None) -> None:
-        if self._batches and (batch := self._batches.pop(id, None)):
-            await self.answer_together(batch.settle(id, reply))
+    async def _answer(self, reply: Reply | None, batch: Batch | None) -> None:
+        if batch:
+            await self.answer_together(batch.settle(reply))
         elif reply:
             await self._answer_alone(reply)
 

@@ -6,11 +6,11 @@ from agent.mcp.jsonrpc import Failure, Result
 
 def test_nothing_is_due_before_the_last_request_is_settled_and_the_batch_is_read() -> None:
     batch = Batch()
-    batch.ask(1)
-    assert batch.settle(1, Result(1, "a")) == ()
-    batch.ask(2)
+    batch.ask()
+    assert batch.settle(Result(1, "a")) == ()
+    batch.ask()
     assert batch.seal() == ()
-    assert batch.settle(2, Failure(2, 5, "no")) == (Result(1, "a"), Failure(2, 5, "no"))
+    assert batch.settle(Failure(2, 5, "no")) == (Result(1, "a"), Failure(2, 5, "no"))
 
 
 def test_a_batch_that_asks_nothing_is_not_answered() -> None:
@@ -19,8 +19,8 @@ def test_a_batch_that_asks_nothing_is_not_answered() -> None:
 
 def test_what_is_not_owed_any_more_is_missing() -> None:
     batch = Batch()
-    batch.ask(1)
-    batch.ask(2)
+    batch.ask()
+    batch.ask()
     assert batch.seal() == ()
-    assert batch.settle(1, None) == ()
-    assert batch.settle(2, Result(2, None)) == (Result(2, None),)
+    assert batch.settle(None) == ()
+    assert batch.settle(Result(2, None)) == (Result(2, None),)

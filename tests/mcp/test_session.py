@@ -605,6 +605,35 @@ async def test_what_is_withdrawn_from_a_batch_is_missing_in_its_answer() -> None
         assert await far.hear() == Result(5, {})
 
 
+async def test_an_id_withdrawn_from_a_batch_may_be_used_again_at_once_and_costs_no_answer() -> None:
+    async def answer(request: Request) -> Any:
+        return await anyio.sleep_forever() if request.method == "for ever" else {}
+
+    async with talking(Ear(answer)) as (_, far):
+        await far.say(Request(1, "for ever"), Request(2, "a"), batch=True)
+        await anyio.wait_all_tasks_blocked()
+        cancelled = Notification("notifications/cancelled", {"requestId": 1})
+        await far.say(cancelled, Request(1, "a"), Request(3, "a"), batch=True)
+        answers = [await far.channel.receive(), await far.channel.receive()]
+    first, second = Envelope((Result(2, {}),), batch=True), Envelope((Result(1, {}), Result(3, {})), batch=True)
+    assert answers in ([first, second], [second, first])
+
+
+@pytest.mark.parametrize("depth", [300, 3_000])
+async def test_an_answer_nested_too_deeply_to_be_written_is_a_failure_of_its_request_alone(depth: int) -> None:
+    async def answer(request: Request) -> Any:
+        value: list[Any] = []
+        for _ in range(depth if request.method == "deep" else 0):
+            value = [value]
+        return value
+
+    async with talking(Ear(answer)) as (_, far):
+        await far.say(Request(1, "deep"))
+        assert await far.hear() == Failure(1, INTERNAL_ERROR, "Internal error")
+        await far.say(Request(2, "flat"))
+        assert await far.hear() == Result(2, [])
+
+
 async def test_one_answer_of_a_batch_that_cannot_be_written_does_not_cost_the_others() -> None:
     async def answer(request: Request) -> Any:
         return object() if request.id == 1 else {}
