@@ -52,7 +52,7 @@ def test_one_revision_may_be_demanded_and_headers_may_hold_a_secret(tmp_path: Pa
 
 def test_a_server_that_is_not_there_is_told_by_its_name_in_every_kind_of_run(tmp_path: Path) -> None:
     done = start(["-s", f"far={GONE}", "servers"], tmp_path)
-    assert (done.code, done.err) == (1, SENTENCE)
+    assert (done.code, done.err, done.out) == (1, "", f"far: failed, http\n  {SENTENCE.removeprefix('far: ')}")
     [view] = json.loads(start(["-s", f"far={GONE}", "servers", "--json"], tmp_path).out)
     assert (view["state"], view["transport"], f"far: {view['detail']}\n") == ("failed", "http", SENTENCE)
     done = start(["-s", f"far={GONE}", "-m", "mock/demo", "-p", "hello"], tmp_path)
