@@ -274,16 +274,15 @@ class Screen:
         above = ConditionalContainer(self._region_window, Condition(lambda: bool(self._above())))
         draft = ConditionalContainer(input_line(self.draft, "› "), ~asked)
         entry = ConditionalContainer(input_line(self.entry, "? ", most=ENTRY_ROWS), typing)
-        below = ConditionalContainer(Window(FormattedTextControl(self._below), dont_extend_height=True), asked)
+        below = ConditionalContainer(
+            Window(FormattedTextControl(lambda: lined(self._rows_below())), dont_extend_height=True), asked
+        )
         status = Window(FormattedTextControl(self._status), height=1)
         menu = CompletionsMenu(max_height=8, scroll_offset=1)
         return Layout(HSplit([above, draft, entry, below, menu, status], align=VerticalAlign.TOP), self.draft)
 
     def _above(self) -> StyleAndTextTuples:
         return lined(self.region.above(self.width, self._rows_above()))
-
-    def _below(self) -> StyleAndTextTuples:
-        return lined(self._rows_below())
 
     def _rows_above(self) -> int:
         """How many rows there are for everything above the input line, or above the keys of a question."""
