@@ -60,12 +60,16 @@ STATUS: Mapping[int, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The request is answered at once; `allow` are the methods that would do, `challenge` says who may ask."""
+    """The request is answered at once.
+
+    `allow` are the methods that would do, `challenge` says who may ask, `retry_after` when, in seconds from now.
+    """
 
     status: int
     failure: Failure
     allow: str | None = None
     challenge: str | None = None
+    retry_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

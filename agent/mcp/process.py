@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import anyio
 
@@ -28,12 +28,26 @@ def run(server: Server, arguments: Sequence[str] | None = None) -> None:
             _run_stdio(server)
         case ["-h" | "--help"]:
             _say(f"{server.name} is an MCP server. It speaks JSON-RPC on stdin and stdout, one message a line;")
-            _say("with --http HOST:PORT it speaks Streamable HTTP there.")
-        case ["--http", address]:
-            _run_http(server, address)
-        case [unknown, *_]:
-            _say(f"{server.name}: unknown argument {unknown}; start it without arguments, or with --http HOST:PORT.")
-            raise SystemExit(USAGE)
+            _say(
+                "with --http HOST:PORT it speaks Streamable HTTP there, encrypted with --tls-cert FILE --tls-key FILE."
+            )
+        case given:
+            options = _options(server, given)
+            if "--http" not in options:
+                _refuse(server, "--tls-cert and --tls-key are for --http HOST:PORT.")
+            _run_http(server, options["--http"], options.get("--tls-cert"), options.get("--tls-key"))
+
+
+def _options(server: Server, given: Sequence[str]) -> dict[str, str]:
+    options, rest = dict[str, str](), list(given)
+    while rest:
+        name = rest.pop(0)
+        if name not in ("--http", "--tls-cert", "--tls-key"):
+            _refuse(server, f"unknown argument {name}; start it without arguments, or with --http HOST:PORT.")
+        if not rest:
+            _refuse(server, f"{name} needs {'HOST:PORT' if name == '--http' else 'a FILE'} after it.")
+        options[name] = rest.pop(0)
+    return options
 
 
 def _run_stdio(server: Server) -> None:
@@ -48,16 +62,18 @@ async def _serve_stdio(server: Server, reading: int, writing: int) -> None:
         await server.serve(channel)
 
 
-def _run_http(server: Server, address: str) -> None:
+def _run_http(server: Server, address: str, chain: str | None, key: str | None) -> None:
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > HIGHEST_PORT:
-        _say(f"{server.name}: --http needs HOST:PORT, such as 127.0.0.1:8000, and not {address}.")
-        raise SystemExit(USAGE)
+        _refuse(server, f"--http needs HOST:PORT, such as 127.0.0.1:8000, and not {address}.")
+    if key and not chain:
+        _refuse(server, "--tls-key needs --tls-cert.")
     with _exits(server):
-        from agent.mcp.transports.http_run import run_http
+        from agent.mcp.transports.http_run import Certificate, run_http
 
         server.prepare()
-        run_http(server, host.strip("[]") or "127.0.0.1", int(port))
+        certificate = Certificate(chain, key) if chain else None
+        run_http(server, host.strip("[]") or "127.0.0.1", int(port), certificate=certificate)
 
 
 @contextmanager
@@ -73,6 +89,11 @@ def _exits(server: Server) -> Iterator[None]:
         raise SystemExit(USAGE) from None
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
+
+
+def _refuse(server: Server, sentence: str) -> NoReturn:
+    _say(f"{server.name}: {sentence}")
+    raise SystemExit(USAGE)
 
 
 def _say(sentence: str) -> None:

@@ -162,13 +162,21 @@ def test_a_person_at_a_terminal_is_told_what_to_do() -> None:
             2,
             "demo: --http needs HOST:PORT, such as 127.0.0.1:8000, and not localhost:70000.",
         ),
-        (["--http"], 2, "demo: unknown argument --http; start it without arguments, or with --http HOST:PORT."),
+        (["--http"], 2, "demo: --http needs HOST:PORT after it."),
+        (["--http", ":0", "--tls-cert"], 2, "demo: --tls-cert needs a FILE after it."),
+        (["--http", ":0", "--tls-key", "key.pem"], 2, "demo: --tls-key needs --tls-cert."),
+        (["--tls-cert", "cert.pem"], 2, "demo: --tls-cert and --tls-key are for --http HOST:PORT."),
+        (
+            ["--http", ":0", "--tls-cert", "gone.pem", "--tls-key", "key.pem"],
+            2,
+            "demo cannot start: gone.pem and key.pem cannot be used for TLS: [Errno 2] No such file or directory",
+        ),
         (["--verbose"], 2, "demo: unknown argument --verbose; start it without arguments, or with --http HOST:PORT."),
         (
             ["--help"],
             0,
             "demo is an MCP server. It speaks JSON-RPC on stdin and stdout, one message a line;\n"
-            "with --http HOST:PORT it speaks Streamable HTTP there.",
+            "with --http HOST:PORT it speaks Streamable HTTP there, encrypted with --tls-cert FILE --tls-key FILE.",
         ),
     ],
 )

@@ -57,6 +57,7 @@ async def send_document(send: Send, status: int, body: bytes, more: HeaderLines 
 async def send_refusal(send: Send, refusal: Refusal) -> None:
     more = [(b"allow", refusal.allow.encode())] if refusal.allow else []
     more += [(b"www-authenticate", refusal.challenge.encode("latin-1", "replace"))] if refusal.challenge else []
+    more += [(b"retry-after", b"%d" % refusal.retry_after)] if refusal.retry_after is not None else []
     await send_document(send, refusal.status, encode(refusal.failure), more)
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent.mcp.admission import ANY, LOOPBACK
+from agent.mcp.transports.http_limits import HEAD_LIMIT, Limited, Limits
 from agent.mcp.transports.http_server import HttpApp, asgi_app
 
 if TYPE_CHECKING:
@@ -19,24 +22,60 @@ PATH = "/mcp"
 HEAD_SECONDS = 30.0  # for a new connection to say what it wants
 GRACE_SECONDS = 2  # for answers under way when the process is told to stop
 EVERYWHERE = ("", "0.0.0.0", "::")
+UNENCRYPTED = (
+    "Warning: everybody on the way here can read, and change, what is said. Use --tls-cert and --tls-key, or 127.0.0.1."
+)
 
 
-def run_http(server: Serves, host: str, port: int, *, sse: bool = False) -> None:
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What TLS needs: files with the certificate (and those that vouch for it), and with its key."""
+
+    chain: str
+    key: str | None = None
+
+    def check(self) -> None:
+        """Raises OSError, whose text names the files."""
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.chain, self.key, password=_no_password)
+        except (OSError, ValueError) as error:
+            files = " and ".join(filter(None, (self.chain, self.key)))
+            raise OSError(f"{files} cannot be used for TLS: {error}") from error
+
+
+def run_http(
+    server: Serves, host: str, port: int, *, sse: bool = False, certificate: Certificate | None = None
+) -> None:
     """Serve until interrupted. The URL is printed on stderr; port 0 is any free one.
 
     On an address of this machine alone, only pages and programs of this machine are answered; on every address
-    (`0.0.0.0`), whoever can reach it.
+    (`0.0.0.0`), whoever can reach it, each within `Limits`.
 
     Raises:
-        OSError: the address cannot be had.
+        OSError: the address cannot be had, or the certificate cannot be used.
         KeyboardInterrupt: interrupted; every connection has been closed in order.
     """
+    if certificate:
+        certificate.check()
     listening = listen(host, port)
     with listening:
         shown = f"[{host}]" if ":" in host else host or "0.0.0.0"
-        print(f"http://{shown}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)  # noqa: T201
+        scheme, is_local = "https" if certificate else "http", shown in LOOPBACK
+        _say(f"{scheme}://{shown}:{listening.getsockname()[1]}{PATH}")
+        if not (certificate or is_local):
+            _say(UNENCRYPTED)
         hosts = (ANY,) if host in EVERYWHERE else (*LOOPBACK, shown.lower())
-        uvicorn_server(asgi_app(server, path=PATH, sse=sse, allowed_hosts=hosts)).run(sockets=[listening])
+        app = asgi_app(server, path=PATH, sse=sse, allowed_hosts=hosts)
+        limits = None if is_local else Limits()
+        uvicorn_server(app, certificate, limits).run(sockets=[listening])
+
+
+def _no_password() -> str:
+    raise ValueError("the key is encrypted, and nobody is asked for its password")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -73,7 +112,9 @@ class _OnePacket:
         return getattr(self._transport, name)
 
 
-def uvicorn_server(app: HttpApp) -> uvicorn.Server:
+def uvicorn_server(
+    app: HttpApp, certificate: Certificate | None = None, limits: Limits | None = None
+) -> uvicorn.Server:
     """Quiet, quick to answer, and quick to leave."""
     import uvicorn
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -81,11 +122,18 @@ def uvicorn_server(app: HttpApp) -> uvicorn.Server:
     class Protocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]  # which one it is depends on what is installed
         def connection_made(self, transport: Any) -> None:
             super().connection_made(_OnePacket(transport))
+            self._head = 0
             self._late = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._give_up)
 
         def connection_lost(self, error: Exception | None) -> None:
             self._late.cancel()
             super().connection_lost(error)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._head = 0 if self.cycle and not self.cycle.response_complete else self._head + len(data)
+            if self._head > HEAD_LIMIT:  # it never comes to the point
+                self.transport.close()
 
         def _give_up(self) -> None:
             if self.cycle is None:
@@ -97,13 +145,16 @@ def uvicorn_server(app: HttpApp) -> uvicorn.Server:
             await super().shutdown(sockets)
 
     config = uvicorn.Config(
-        app,
+        Limited(app, limits) if limits else app,
         http=Protocol,
         log_level="error",
         access_log=False,
         server_header=False,
         lifespan="on",
         ws="none",
+        ssl_certfile=certificate.chain if certificate else None,
+        ssl_keyfile=certificate.key if certificate else None,
+        h11_max_incomplete_event_size=HEAD_LIMIT,
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=65,  # longer than those of what stands in between, so that it never hangs up on a request
     )
