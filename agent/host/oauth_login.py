@@ -11,6 +11,7 @@ from agent.host.errors import HostError
 from agent.host.oauth import party_of, signs_in
 from agent.host.oauth_challenge import Challenge, read_challenge
 from agent.host.oauth_store import open_store
+from agent.mcp.envelope import ConnectionLost
 
 if TYPE_CHECKING:
     from agent.host.oauth_browser import Redirecting
@@ -33,9 +34,15 @@ async def log_in(config: Config, name: str, redirecting: Redirecting) -> str:
     """A sentence on how it went.
 
     Raises:
-        HostError: there is nothing to sign in to.
-        ConnectionLost: the server is not there, or (SignInFailed) it came to nothing.
+        HostError: there is nothing to sign in to, the server is not there, or it came to nothing.
     """
+    try:
+        return await _sign_in(config, name, redirecting)
+    except ConnectionLost as error:
+        raise HostError(str(error)) from error
+
+
+async def _sign_in(config: Config, name: str, redirecting: Redirecting) -> str:
     from agent.host.oauth_access import Access
 
     table = _table(config, name)

@@ -14,7 +14,6 @@ from agent.host.config import Config
 from agent.host.errors import HostError
 from agent.host.oauth_browser import Ask, Browsing
 from agent.host.oauth_login import log_in, log_out
-from agent.mcp.envelope import ConnectionLost
 from agent.ui.environment import Environment
 from agent.ui.escapes import clean
 from agent.ui.exit_codes import ExitCode
@@ -33,7 +32,7 @@ async def sign_in_or_out(config: Config, invocation: Invocation, environment: En
         else:
             ask = _beside(environment) if environment.can_ask else _in_lines(environment)
             said = await log_in(config, name, Browsing(name, ask, open_page).redirecting)
-    except (HostError, ConnectionLost) as error:
+    except HostError as error:
         environment.say(clean(config.mask(str(error))))
         return ExitCode.FAILED
     environment.stdout.write(f"{said}\n")
