@@ -1,6 +1,6 @@
 # The two commands to know: `make chat` and `make test`. Everything they need is installed into .venv.
 
-.PHONY: chat demo test test-long check format bench live conformance clean
+.PHONY: chat demo test test-long fuzz check format bench live conformance clean
 .DEFAULT_GOAL := chat
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -19,6 +19,10 @@ test: .venv/.dev
 
 test-long: .venv/.dev
 	$(BIN)/python -m pytest -m long --timeout=900 $(ARGS)
+
+# About ten minutes of anything that a peer may send.
+fuzz: .venv/.dev
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n 2 --dist worksteal --timeout=1800 tests/mcp/test_*fuzz.py $(ARGS)
 
 check: .venv/.dev
 	$(BIN)/ruff check .

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import socket
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from agent.mcp.envelope import Channel
 from agent.mcp.session import Session
@@ -14,10 +17,24 @@ from tests.wire_watch import WatchedChannel
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
+settings.register_profile("default", max_examples=60, stateful_step_count=30, derandomize=True, deadline=None)
+settings.register_profile(
+    "fuzz", max_examples=5_000, stateful_step_count=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def quiet() -> Iterator[None]:
+    """No logs: pytest keeps them for the report of a test, and thousands of examples make too many."""
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture(autouse=True)
