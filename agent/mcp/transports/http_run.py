@@ -112,11 +112,8 @@ class _OnePacket:
         return getattr(self._transport, name)
 
 
-def uvicorn_server(
-    app: HttpApp, certificate: Certificate | None = None, limits: Limits | None = None
-) -> uvicorn.Server:
-    """Quiet, quick to answer, and quick to leave."""
-    import uvicorn
+def _protocol() -> type[Any]:
+    """uvicorn's, with answers in one packet and no patience for heads that never end."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     class Protocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]  # which one it is depends on what is installed
@@ -139,6 +136,15 @@ def uvicorn_server(
             if self.cycle is None:
                 self.transport.close()
 
+    return Protocol
+
+
+def uvicorn_server(
+    app: HttpApp, certificate: Certificate | None = None, limits: Limits | None = None
+) -> uvicorn.Server:
+    """Quiet, quick to answer, and quick to leave."""
+    import uvicorn
+
     class Quiet(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             app.end()  # uvicorn waits for streams, and a stream waits for news
@@ -146,7 +152,7 @@ def uvicorn_server(
 
     config = uvicorn.Config(
         Limited(app, limits) if limits else app,
-        http=Protocol,
+        http=_protocol(),
         log_level="error",
         access_log=False,
         server_header=False,
