@@ -12,7 +12,7 @@ import secrets
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,6 +52,7 @@ class AuthorizationServer:
     asked: list[dict[str, str]] = field(default_factory=list)
     issued: set[str] = field(default_factory=set)
     redirect: Mapping[str, str | None] = field(default_factory=dict)
+    withheld: set[str] = field(default_factory=set)
     out_of_order: bool = False
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
     _tokens: dict[str, Token] = field(default_factory=dict)
@@ -161,7 +162,8 @@ class AuthorizationServer:
         return self._grant(grant, renewable=form["grant_type"] != "client_credentials")
 
     def _grant(self, grant: dict[str, str], *, renewable: bool) -> dict[str, Any]:
-        scopes, access = grant.get("scope", ""), self._new("access")
+        scopes = " ".join(scope for scope in grant.get("scope", "").split() if scope not in self.withheld)
+        access = self._new("access")
         audience, ends = frozenset({grant.get("resource", "")}), time.time() + self.lifetime
         self._tokens[access] = Token("ada", audience, frozenset(scopes.split()), ends, grant["client_id"])
         tokens = {"access_token": access, "token_type": "bearer", "expires_in": self.lifetime, "scope": scopes}
@@ -178,11 +180,10 @@ class AuthorizationServer:
 
 @dataclass
 class World:
-    """Both servers, running. `requests` counts those to the MCP server by status; `url` is where it is."""
+    """Both servers, running; `url` is where the MCP server is."""
 
     authority: AuthorizationServer
     url: str
-    answered: Counter[int] = field(default_factory=Counter)
 
 
 def tools() -> Server:
@@ -201,8 +202,8 @@ def tools() -> Server:
 
 
 @asynccontextmanager
-async def world(**options: Any) -> AsyncIterator[World]:
-    """`options` go to the `Authorization` of the MCP server."""
+async def world(wrap: Callable[[App], App] = lambda app: app, **options: Any) -> AsyncIterator[World]:
+    """`options` go to the `Authorization` of the MCP server, which `wrap` may put something in front of."""
     with socket.create_server(("127.0.0.1", 0)) as first, socket.create_server(("127.0.0.1", 0)) as second:
         authority = AuthorizationServer(_address(first))
         made = World(authority, f"{_address(second)}/mcp")
@@ -216,7 +217,7 @@ async def world(**options: Any) -> AsyncIterator[World]:
                 **options,
             }
         )
-        peers = Peer(authority.app(), first), Peer(_counting(made, asgi_app(tools(), auth=authorization)), second)
+        peers = Peer(authority.app(), first), Peer(wrap(asgi_app(tools(), auth=authorization)), second)
         async with anyio.create_task_group() as tasks:
             for peer in peers:
                 tasks.start_soon(peer.run)
@@ -227,15 +228,3 @@ async def world(**options: Any) -> AsyncIterator[World]:
 
 def _address(listening: socket.socket) -> str:
     return f"http://127.0.0.1:{listening.getsockname()[1]}"
-
-
-def _counting(made: World, app: App) -> App:
-    async def counted(scope: Any, receive: Any, send: Any) -> None:
-        async def note(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                made.answered[message["status"]] += 1
-            await send(message)
-
-        await app(scope, receive, note)
-
-    return counted

@@ -22,8 +22,9 @@ from agent import __version__
 from agent.host.oauth_browser import Redirecting
 from agent.host.oauth_challenge import Challenge
 from agent.host.oauth_errors import failed, needs_login
+from agent.host.oauth_grants import CodeGrant, KeyGrant, SecretGrant
 from agent.host.oauth_party import Party
-from agent.host.oauth_provider import ClientUnknown, CodeGrant, KeyGrant, Mended, SecretGrant
+from agent.host.oauth_provider import ClientUnknown, Mended
 from agent.host.oauth_store import Credentials
 from agent.host.transports import is_local
 from agent.mcp.exchange import masked, origin

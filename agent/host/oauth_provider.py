@@ -1,13 +1,14 @@
 """The official SDK's OAuth clients, mended where they fall short of the specification or of a person's needs.
 
 What they do well stays theirs: discovery, registration, PKCE, the checks of issuer and resource, the requests for
-tokens. What is changed here, each at its place below:
+tokens. What is changed, here and in `oauth_grants`:
 
 * what an earlier run found out is taken up again, so that a refresh goes to the right place after a restart;
 * an authorization server must say that it knows PKCE;
 * of the scopes that the authorization server knows, none is asked for because nobody said which;
 * a client that was registered by hand belongs to one authorization server, and authenticates the way that one takes;
 * a refresh that fails for a while does not throw the refresh token away;
+* the issuer of a bare host may be written with a slash at its end, or without;
 * an error in the redirect is shown only once the redirect is known to be genuine;
 * no value that came from outside stands in a log, or in an exception next to a token.
 """
@@ -15,35 +16,23 @@ tokens. What is changed here, each at its place below:
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError
-from mcp.client.auth.extensions.client_credentials import (
-    ClientCredentialsOAuthProvider,
-    PrivateKeyJWTOAuthProvider,
-    SignedJWTParameters,
-)
-from mcp.client.auth.utils import issuers_match, union_scopes, validate_authorization_response_iss
+from mcp.client.auth.utils import issuers_match, union_scopes
 from mcp.shared.auth import (
-    AuthorizationCodeResult,
     OAuthClientInformationFull,
-    OAuthClientMetadata,
     OAuthMetadata,
     OAuthToken,
     ProtectedResourceMetadata,
 )
-from pydantic import AnyUrl
+from pydantic import ValidationError
 
 from agent.host.oauth_challenge import Challenge
 from agent.host.oauth_store import Credentials
 from agent.host.oauth_table import OAuthTable
-from agent.mcp.exchange import excerpt, origin
-
-Visit = Callable[[str], Awaitable[str]]
-"""Leads a person to a URL, and gives the whole URL to which they were sent back."""
+from agent.mcp.exchange import origin
 
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)  # it logs what servers say, with a traceback
 
@@ -75,24 +64,27 @@ class Mended(OAuthClientProvider):
     _issuer: str | None = None
 
     def take_up(self, kept: Credentials | None) -> None:
-        """Go on where an earlier renewal ended."""
-        self._kept, self._initialized, self._spelled = kept, True, dict[str, str]()
+        """Go on where an earlier renewal ended; a memory that is damaged is none."""
+        self._initialized, self._spelled = True, dict[str, str]()
         if kept is None:
             return
         context = self.context
+        try:
+            metadata = OAuthMetadata.model_validate(kept.metadata) if kept.metadata else None
+            resource = ProtectedResourceMetadata.model_validate(kept.resource) if kept.resource else None
+            client = OAuthClientInformationFull.model_validate(kept.client) if kept.client else None
+        except ValidationError:
+            return
+        self._kept = kept
         if kept.access_token:
             context.current_tokens = OAuthToken(
                 access_token=kept.access_token, refresh_token=kept.refresh_token, scope=kept.scope
             )
             context.token_expiry_time = kept.expires_at
         context.client_metadata.scope = kept.requested
-        if kept.metadata:
-            context.oauth_metadata = OAuthMetadata.model_validate(kept.metadata)
-        if kept.resource:
-            context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(kept.resource)
-            context.auth_server_url = kept.issuer
-        if kept.client and context.client_info is None:
-            context.client_info = OAuthClientInformationFull.model_validate(kept.client)
+        context.oauth_metadata, context.protected_resource_metadata = metadata, resource
+        context.auth_server_url = kept.issuer if resource else None
+        context.client_info = context.client_info or client
 
     @property
     def credentials(self) -> Credentials:
@@ -172,6 +164,10 @@ class Mended(OAuthClientProvider):
         fit = [way for way in ("client_secret_basic", "client_secret_post") if way in supported]
         client.token_endpoint_auth_method = fit[0] if client.client_secret and fit else "none"
 
+    async def _refresh_token(self) -> httpx2.Request:
+        self._choose_method()
+        return await super()._refresh_token()
+
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
         if response.status_code >= 500 or response.status_code == 429:
             raise OAuthTokenError(f"the authorization server answered with {response.status_code}")
@@ -189,90 +185,6 @@ class Mended(OAuthClientProvider):
             await super()._handle_token_response(response)
         except OAuthTokenError:
             raise OAuthTokenError("what the authorization server gave is no bearer token") from None
-
-
-class CodeGrant(Mended):
-    """A person signs in: the authorization code, with PKCE."""
-
-    def __init__(self, server: str, options: OAuthTable, redirect_uri: str, visit: Visit) -> None:
-        metadata = OAuthClientMetadata(client_name="mcp-chat", redirect_uris=[AnyUrl(redirect_uri)])
-        self.options, self._visit, self._leading = options, visit, ""
-        document = options.client_metadata_url
-        super().__init__(server, metadata, Nowhere(), self._lead, self._come_back, document)
-        if options.client_id is not None:
-            secret = options.client_secret.get_secret_value() if options.client_secret else None
-            self.context.client_info = OAuthClientInformationFull(
-                client_id=options.client_id, client_secret=secret, redirect_uris=metadata.redirect_uris
-            )
-
-    async def _perform_authorization_code_grant(self) -> tuple[str, str]:
-        metadata, resource = self.context.oauth_metadata, self.context.protected_resource_metadata
-        methods = metadata.code_challenge_methods_supported if metadata else None
-        if (metadata and resource and methods is None) or (methods is not None and "S256" not in methods):
-            raise OAuthFlowError("the authorization server does not say that it knows PKCE with S256")
-        return await super()._perform_authorization_code_grant()
-
-    async def _lead(self, url: str) -> None:
-        self._leading = url
-
-    async def _come_back(self) -> AuthorizationCodeResult:
-        """What the redirect says. Its error text counts only once state and issuer have been found right (RFC 9207)."""
-        given = parse_qs(urlsplit(await self._visit(self._leading)).query, keep_blank_values=True)
-        state = parse_qs(urlsplit(self._leading).query)["state"]
-        if given.get("state") != state or any(len(values) > 1 for values in given.values()):
-            raise OAuthFlowError("the redirect does not belong to this attempt")
-        said = {name: values[0] for name, values in given.items()}
-        if "error" in said:
-            validate_authorization_response_iss(said.get("iss"), self.context.oauth_metadata)
-            why = ": ".join(filter(None, (said["error"], said.get("error_description"))))
-            raise OAuthFlowError(f"the authorization server said {excerpt(why)}")
-        return AuthorizationCodeResult(code=said.get("code", ""), state=state[0], iss=said.get("iss"))
-
-
-class SecretGrant(Mended, ClientCredentialsOAuthProvider):
-    """The client signs in by itself, with a secret."""
-
-    def __init__(self, server: str, options: OAuthTable) -> None:
-        assert options.client_id
-        assert options.client_secret
-        self.options = options
-        ClientCredentialsOAuthProvider.__init__(
-            self,
-            server,
-            Nowhere(),
-            options.client_id,
-            options.client_secret.get_secret_value(),
-            issuer=_issuer(server, options),
-        )
-        self.context.client_info = self._fixed_client_info.model_copy(update={"token_endpoint_auth_method": None})
-
-
-class KeyGrant(Mended, PrivateKeyJWTOAuthProvider):
-    """The client signs in by itself, with a key of its own (RFC 7523)."""
-
-    def __init__(self, server: str, options: OAuthTable, key: str) -> None:
-        assert options.client_id
-        self.options = options
-        signed = SignedJWTParameters(
-            issuer=options.client_id,
-            subject=options.client_id,
-            signing_key=key,
-            signing_algorithm=options.algorithm,
-        )
-        assertion = signed.create_assertion_provider()
-        PrivateKeyJWTOAuthProvider.__init__(
-            self, server, Nowhere(), options.client_id, assertion, issuer=_issuer(server, options)
-        )
-        self.context.client_info = self._fixed_client_info
-
-
-def _issuer(server: str, options: OAuthTable) -> str:
-    """Where credentials may go: to the issuer that is configured, else to the one that discovery leads to.
-
-    The second is known when `_select_authorization_server` has chosen; before, it is the server's own origin, as it is
-    for servers that say nothing (revision 2025-03-26).
-    """
-    return options.issuer or origin(server)
 
 
 def _document(model: Any) -> dict[str, Any]:

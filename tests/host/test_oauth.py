@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +150,14 @@ async def test_without_a_browser_the_address_can_be_brought_by_hand(tmp_path: Pa
         assert isinstance(form, FillForm)
         assert isinstance(asked, OpenUrl)
         assert form.message == f"Open this page, and bring back the address that it ends at.\n{asked.url}"
+
+
+async def test_a_damaged_memory_is_as_good_as_none(tmp_path: Path) -> None:
+    async with world() as there:
+        async with hosted(tmp_path, Person(), far=far(there)):
+            there.authority.revoke()
+        path = tmp_path / "tokens.json"
+        [(key, secret)] = json.loads(path.read_text()).items()
+        path.write_text(json.dumps({key: json.dumps(json.loads(secret) | {"metadata": {"issuer": 7}})}))
+        async with hosted(tmp_path, Person(), far=far(there)) as view:
+            assert await add(view) == {"result": 8}

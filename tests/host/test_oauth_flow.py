@@ -1,0 +1,280 @@
+"""Signing in where things are not as they should be: what is refused, what is put up with, and what is said."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from agent.host.errors import HostError
+from tests.authorization_server import App, World, world
+from tests.host.scene import Scene
+from tests.host.signing_in import Person, hosted
+
+pytestmark = pytest.mark.anyio
+
+
+async def add(view: Scene) -> Any:
+    return (await view.host.call_tool("add", {"a": 3, "b": 5})).structured_content
+
+
+def far(there: World, **oauth: Any) -> dict[str, Any]:
+    return {"url": there.url, "auth": "oauth", "oauth": oauth}
+
+
+async def refusal(folder: Path, there: World, person: Person | None = None, **oauth: Any) -> str:
+    """Why there is no connection."""
+    async with hosted(folder, person or Person(), far=far(there, **oauth)) as view:
+        [server] = view.host.servers()
+        assert server.state == "failed"
+        return server.detail.removeprefix("Signing in to far failed: ")
+
+
+# Discovery
+
+
+def hushed(*hidden: str) -> Any:
+    """In front of a server: some paths are not there, and its challenge does not say where it is described."""
+
+    def wrap(app: App) -> App:
+        async def front(scope: Any, receive: Any, send: Any) -> None:
+            async def tell(message: Any) -> None:
+                lines = message.get("headers", ())
+                message |= {"headers": [line for line in lines if line[0] != b"www-authenticate"]} if lines else {}
+                await send(message)
+
+            if scope["type"] == "http" and scope["path"] in hidden:
+                await send({"type": "http.response.start", "status": 404, "headers": []})
+                await send({"type": "http.response.body", "body": b""})
+            else:
+                await app(scope, receive, tell)
+
+        return front
+
+    return wrap
+
+
+ROOT = "/.well-known/oauth-protected-resource"
+
+
+@pytest.mark.parametrize("hidden", [(), (f"{ROOT}/mcp",), (ROOT,)])
+async def test_a_server_that_does_not_say_where_it_is_described_is_found_out(
+    tmp_path: Path, hidden: tuple[str, ...]
+) -> None:
+    async with world(hushed(*hidden)) as there, hosted(tmp_path, Person(), far=far(there)) as view:
+        assert await add(view) == {"result": 8}
+
+
+async def test_metadata_of_another_issuer_is_refused_and_both_are_named(tmp_path: Path) -> None:
+    async with world() as there:
+        there.authority.metadata = {"issuer": "https://evil.example/login"}
+        said = await refusal(tmp_path, there)
+        assert "https://evil.example/login" in said
+        assert there.authority.issuer in said
+        assert there.authority.counted == {}
+
+
+async def test_a_slash_at_the_end_of_a_bare_host_is_no_other_issuer(tmp_path: Path) -> None:
+    async with world() as there:
+        there.authority.metadata = {"issuer": f"{there.authority.issuer}/"}
+        there.authority.redirect = {"iss": f"{there.authority.issuer}/"}
+        async with hosted(tmp_path, Person(), far=far(there)) as view:
+            assert await add(view) == {"result": 8}
+
+
+@pytest.mark.parametrize("methods", [None, ["plain"]])
+async def test_without_pkce_nobody_is_sent_anywhere(tmp_path: Path, methods: list[str] | None) -> None:
+    async with world() as there:
+        there.authority.metadata = {"code_challenge_methods_supported": methods}
+        said = await refusal(tmp_path, there, person := Person())
+        assert said == "the authorization server does not say that it knows PKCE with S256."
+        assert person.asked == []
+
+
+async def test_a_server_that_describes_another_is_refused(tmp_path: Path) -> None:
+    async with world(hushed(), resource="https://other.example/mcp") as there:
+        said = await refusal(tmp_path, there)
+        assert said.startswith("Protected resource https://other.example/mcp does not match")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "objection"),
+    [
+        ("http://login.example/token", "http://login.example/token is not asked: it has no https."),
+        ("ftp://127.0.0.1/token", "an answer of the authorization server is not what it should be."),
+    ],
+)
+async def test_no_secret_goes_where_others_can_read_it(tmp_path: Path, endpoint: str, objection: str) -> None:
+    async with world() as there:
+        there.authority.metadata = {"token_endpoint": endpoint}
+        assert objection.rstrip(".") in await refusal(tmp_path, there) or endpoint.startswith("ftp")
+        assert there.authority.counted["authorization_code"] == 0
+
+
+# The way back
+
+
+@pytest.mark.parametrize(
+    ("redirect", "said"),
+    [
+        ({"iss": "https://evil.example"}, "Authorization response iss mismatch: https://evil.example != {issuer}."),
+        ({"iss": None}, "Authorization response missing iss parameter advertised by the authorization server."),
+        ({"code": ""}, "No authorization code received."),
+    ],
+)
+async def test_a_redirect_that_another_may_have_made_is_refused(
+    tmp_path: Path, redirect: dict[str, str | None], said: str
+) -> None:
+    async with world() as there:
+        there.authority.redirect = redirect
+        assert await refusal(tmp_path, there) == said.format(issuer=there.authority.issuer)
+        assert there.authority.counted["authorization_code"] == 0
+
+
+async def test_that_the_person_was_refused_is_told(tmp_path: Path) -> None:
+    async with world() as there:
+        there.authority.answer = "access_denied"
+        there.authority.redirect = {"error_description": "not\x1b[2J today"}
+        assert await refusal(tmp_path, there) == "the authorization server said access_denied: not today."
+
+
+async def test_what_another_says_of_an_error_is_not_repeated(tmp_path: Path) -> None:
+    async with world() as there:
+        there.authority.answer = "access_denied"
+        there.authority.redirect = {"error_description": "send money", "iss": "https://evil.example"}
+        assert "money" not in await refusal(tmp_path, there)
+
+
+# Clients
+
+
+async def test_a_registered_redirect_is_used_again_by_the_next_run(tmp_path: Path) -> None:
+    async with world() as there:
+        for _ in range(2):
+            async with hosted(tmp_path, Person(), far=far(there)):
+                there.authority.revoke()
+        first, second = (asked["redirect_uri"] for asked in there.authority.asked)
+        assert first == second
+        assert there.authority.counted["register"] == 1
+
+
+async def test_a_client_that_was_forgotten_is_registered_once_more(tmp_path: Path) -> None:
+    async with world() as there, hosted(tmp_path, Person(), far=far(there)) as view:
+        there.authority.revoke()
+        there.authority.clients.clear()
+        assert await add(view) == {"result": 8}
+        assert there.authority.counted["register"] == 2
+
+
+def registered(there: World, method: str, port: int) -> dict[str, Any]:
+    """A client registered by hand, as the configuration names it."""
+    there.authority.clients["by-hand"] = {
+        "client_secret": "secret by hand",
+        "token_endpoint_auth_method": method,
+        "redirect_uris": [f"http://127.0.0.1:{port}/callback"],
+    }
+    there.authority.metadata = {"token_endpoint_auth_methods_supported": [method], "registration_endpoint": None}
+    return {"client_id": "by-hand", "client_secret": "secret by hand", "redirect_port": port}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+async def test_a_client_that_was_registered_by_hand_proves_itself_as_it_is_wanted(tmp_path: Path, method: str) -> None:
+    async with world() as there:
+        oauth = registered(there, method, free_port())
+        async with hosted(tmp_path, Person(), far=far(there, **oauth)) as view:
+            assert await add(view) == {"result": 8}
+            there.authority.expire()
+            assert await add(view) == {"result": 8}
+        assert there.authority.counted == {"authorize": 1, "authorization_code": 1, "refresh_token": 1}
+
+
+async def test_a_registered_port_that_is_taken_fails_at_once(tmp_path: Path) -> None:
+    async with world() as there:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            said = await refusal(tmp_path, there, person := Person(), **registered(there, "client_secret_post", port))
+        assert said == f"port {port}, to which its page leads back, is in use by another program."
+        assert person.asked == []
+
+
+async def test_a_client_of_one_authorization_server_is_not_shown_to_another(tmp_path: Path) -> None:
+    async with world() as there:
+        oauth = registered(there, "client_secret_post", free_port()) | {"issuer": "https://login.example"}
+        said = await refusal(tmp_path, there, person := Person(), **oauth)
+        issuer = there.authority.issuer
+        assert said == f"the server belongs to {issuer}, and the client is registered at https://login.example."
+        assert (person.asked, there.authority.counted) == ([], {})
+
+
+async def test_a_client_with_a_secret_needs_nobody(tmp_path: Path) -> None:
+    async with world() as there:
+        oauth = registered(there, "client_secret_basic", 1)
+        oauth = {**oauth, "grant": "client_credentials", "redirect_port": None}
+        async with hosted(tmp_path, None, far=far(there, **oauth)) as view:
+            assert await add(view) == {"result": 8}
+            there.authority.expire()
+            assert await add(view) == {"result": 8}
+        assert there.authority.counted == {"client_credentials": 2}
+
+
+async def test_a_client_with_a_key_needs_nobody(tmp_path: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    path = tmp_path / "key.pem"
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    async with world() as there:
+        public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        there.authority.clients["robot"] = {"public_key": public}
+        oauth = {"grant": "client_credentials", "client_id": "robot", "private_key": str(path)}
+        async with hosted(tmp_path, None, far=far(there, **oauth)) as view:
+            assert await add(view) == {"result": 8}
+        assert there.authority.counted == {"client_credentials": 1}
+
+
+@pytest.mark.parametrize(("content", "said"), [(None, "cannot be read"), ("no key", "cannot be used")])
+async def test_a_key_that_is_none_is_told(tmp_path: Path, content: str | None, said: str) -> None:
+    path = tmp_path / "key.pem"
+    if content is not None:
+        path.write_text(content)
+    async with world() as there:
+        oauth = {"grant": "client_credentials", "client_id": "robot", "private_key": str(path)}
+        assert said in await refusal(tmp_path, there, **oauth)
+
+
+# Scopes
+
+
+async def test_configured_scopes_are_asked_for_instead(tmp_path: Path) -> None:
+    async with world() as there:
+        async with hosted(tmp_path, Person(), far=far(there, scopes=["notes:read", "notes:write"])) as view:
+            await view.host.call_tool("delete_note", {"id": 7})
+        assert [asked["scope"] for asked in there.authority.asked] == ["notes:read notes:write"]
+
+
+async def test_nobody_asks_for_all_that_the_authorization_server_knows(tmp_path: Path) -> None:
+    async with world(hushed(), scopes=(), operations={}) as there:
+        there.authority.metadata = {"scopes_supported": ["everything", "offline_access"]}
+        async with hosted(tmp_path, Person(), far=far(there)) as view:
+            assert await add(view) == {"result": 8}
+        assert [asked.get("scope") for asked in there.authority.asked] == [None]
+
+
+async def test_a_scope_that_is_never_granted_is_asked_for_twice_and_then_given_up(tmp_path: Path) -> None:
+    async with world() as there, hosted(tmp_path, person := Person(), far=far(there)) as view:
+        there.authority.withheld = {"notes:write"}
+        for _ in range(2):
+            with pytest.raises(
+                HostError, match=r"far: The server at .* refuses access \(403\): The token is not enough"
+            ):
+                await view.host.call_tool("delete_note", {"id": 7})
+        assert len(person.urls) == 3
+        assert await add(view) == {"result": 8}
