@@ -222,8 +222,9 @@ async def world(wrap: Callable[[App], App] = lambda app: app, **options: Any) ->
             for peer in peers:
                 tasks.start_soon(peer.run)
             yield made
-            for peer in peers:
-                await peer.stop()
+            async with anyio.create_task_group() as stopping:
+                for peer in peers:
+                    stopping.start_soon(peer.stop)
 
 
 def _address(listening: socket.socket) -> str:

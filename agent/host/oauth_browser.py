@@ -86,25 +86,23 @@ class Browsing:
 
         Whichever comes first counts.
         """
-        found: list[str] = []
+        form = FillForm(self.server, f"Open this page, and bring back the address that it ends at.\n{url}", FORM)
+        brought: list[object] = []
+
+        async def bring() -> None:
+            answer = await self.ask(form)
+            brought.append((answer.content or {}).get("address") if answer.verdict == "accept" else None)
+            tasks.cancel_scope.cancel()
 
         async with anyio.create_task_group() as tasks:
-
-            async def paste() -> None:
-                form = FillForm(
-                    self.server, f"Open this page, and bring back the address that it ends at.\n{url}", FORM
-                )
-                answer = await self.ask(form)
-                pasted = (answer.content or {}).get("address") if answer.verdict == "accept" else None
-                if not isinstance(pasted, str):
-                    raise declined(self.server, "you said no")
-                found.append(urlsplit(pasted.strip()).query)
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(paste)
-            found.append(await callback.query())
+            tasks.start_soon(bring)
+            query = await callback.query()
             tasks.cancel_scope.cancel()
-        return found[0]
+            return query
+        match brought:
+            case [str(address)]:
+                return address.strip().partition("?")[2].partition("#")[0]
+        raise declined(self.server, "you said no")
 
 
 FORM = {

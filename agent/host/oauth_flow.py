@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 import anyio
 import httpx2
 from mcp.client.auth import OAuthFlowError, OAuthRegistrationError
-from pydantic import ValidationError
 from pydantic_core import from_json
 
 from agent import __version__
@@ -146,7 +145,7 @@ class Errand:
             raise failed(self._name, said) from None
         except OAuthFlowError as error:
             raise failed(self._name, error) from None
-        except ValidationError:
+        except (ValueError, httpx2.InvalidURL):
             raise failed(self._name, "an answer of the authorization server is not what it should be") from None
 
     async def _exchange(self, provider: Mended, refused: httpx2.Response | None) -> str | None:

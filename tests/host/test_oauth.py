@@ -161,3 +161,29 @@ async def test_a_damaged_memory_is_as_good_as_none(tmp_path: Path) -> None:
         path.write_text(json.dumps({key: json.dumps(json.loads(secret) | {"metadata": {"issuer": 7}})}))
         async with hosted(tmp_path, Person(), far=far(there)) as view:
             assert await add(view) == {"result": 8}
+
+
+async def test_a_person_may_take_longer_than_a_server_may(tmp_path: Path) -> None:
+    class Slow(Person):
+        async def open_page(self, url: str) -> bool:
+            with anyio.move_on_after(0.5):
+                await anyio.Event().wait()
+            return await super().open_page(url)
+
+    async with world() as there, hosted(tmp_path, Slow(), far=far(there, connect_timeout=0.4, timeout=0.4)) as view:
+        assert await add(view) == {"result": 8}
+        there.authority.revoke()
+        assert await add(view) == {"result": 8}
+
+
+async def test_a_server_with_a_token_of_its_own_is_not_signed_in_to(tmp_path: Path) -> None:
+    async with world() as there:
+        person = Person()
+        headers = {"Authorization": "Bearer made-up"}
+        async with hosted(tmp_path, person, far={"url": there.url, "headers": headers}) as view:
+            [server] = view.host.servers()
+        said = (
+            "wants to know who you are (401): The token is not valid. Put the token that it gave you into this server's"
+        )
+        assert said in server.detail
+        assert (person.asked, server.sign_in) == ([], "")

@@ -37,14 +37,15 @@ async def refusal(folder: Path, there: World, person: Person | None = None, **oa
 # Discovery
 
 
-def hushed(*hidden: str) -> Any:
-    """In front of a server: some paths are not there, and its challenge does not say where it is described."""
+def hushed(*hidden: str, challenge: str = "Bearer") -> Any:
+    """In front of a server: some paths are not there, and another challenge than its own is made."""
 
     def wrap(app: App) -> App:
         async def front(scope: Any, receive: Any, send: Any) -> None:
             async def tell(message: Any) -> None:
-                lines = message.get("headers", ())
-                message |= {"headers": [line for line in lines if line[0] != b"www-authenticate"]} if lines else {}
+                lines = dict(message.get("headers", ()))
+                if b"www-authenticate" in lines:
+                    message |= {"headers": (lines | {b"www-authenticate": challenge.encode()}).items()}
                 await send(message)
 
             if scope["type"] == "http" and scope["path"] in hidden:
@@ -67,6 +68,19 @@ async def test_a_server_that_does_not_say_where_it_is_described_is_found_out(
 ) -> None:
     async with world(hushed(*hidden)) as there, hosted(tmp_path, Person(), far=far(there)) as view:
         assert await add(view) == {"result": 8}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ("http://[", "an answer of the authorization server is not what it should be."),
+        ("file:///etc/passwd", "file:///etc/passwd is not asked: it has no https."),
+        ("http://mcp.example/it", "http://mcp.example/it is not asked: it has no https."),
+    ],
+)
+async def test_a_description_that_stands_nowhere_is_told(tmp_path: Path, metadata: str, said: str) -> None:
+    async with world(hushed(challenge=f'Bearer resource_metadata="{metadata}"')) as there:
+        assert await refusal(tmp_path, there) == said
 
 
 async def test_metadata_of_another_issuer_is_refused_and_both_are_named(tmp_path: Path) -> None:
