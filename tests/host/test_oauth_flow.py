@@ -73,7 +73,7 @@ async def test_a_server_that_does_not_say_where_it_is_described_is_found_out(
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ("http://[", "an answer of the authorization server is not what it should be."),
+        ("https://h:x/", "an answer of the authorization server is not what it should be."),
         ("file:///etc/passwd", "file:///etc/passwd is not asked: it has no https."),
         ("http://mcp.example/it", "http://mcp.example/it is not asked: it has no https."),
     ],
