@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 
 from agent.chat.questions import FillForm, OpenUrl
 from agent.host.errors import HostError
+from agent.host.oauth_access import Access
+from agent.host.oauth_party import Party
+from agent.host.oauth_store import open_store
 from tests.authorization_server import World, world
 from tests.host.scene import Scene
 from tests.host.signing_in import Person, hosted
@@ -187,3 +193,22 @@ async def test_a_server_with_a_token_of_its_own_is_not_signed_in_to(tmp_path: Pa
         )
         assert said in server.detail
         assert (person.asked, server.sign_in) == ([], "")
+
+
+async def test_without_the_extra_it_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "agent.host.oauth_flow", None)
+    monkeypatch.delattr("agent.host.oauth_flow", raising=False)
+    async with world() as there, hosted(tmp_path, Person(), far=far(there)) as view:
+        [server] = view.host.servers()
+    said = "far wants you to sign in, which needs the extra oauth: pip install 'mcp-chat-agent[oauth]'"
+    assert (server.state, server.detail) == ("failed", said)
+
+
+async def test_a_request_to_anybody_else_is_not_signed(tmp_path: Path) -> None:
+    async with world() as there, hosted(tmp_path, Person(), far=far(there)):
+        access = Access(Party("far", there.url), open_store(tmp_path, lambda: None), tmp_path)
+        sent: dict[str, Any] = {}
+        for url in (there.url, there.url.replace("http:", "https:"), "http://127.0.0.1:9/mcp", "http://localhost/mcp"):
+            async with aclosing(access.async_auth_flow(httpx2.Request("POST", url))) as flow:
+                sent[url] = (await anext(flow)).headers.get("authorization", "")[:13]
+    assert list(sent.values()) == ["Bearer access", "", "", ""]
