@@ -48,8 +48,9 @@ class Painter:
         )
 
     def ansi(self, renderable: RenderableType, width: int) -> str:
+        self._console.width = max(10, width)  # the screen's: else rich would believe COLUMNS before the terminal
         with self._console.capture() as capture:
-            self._console.print(renderable, width=max(10, width), no_wrap=False)
+            self._console.print(renderable, no_wrap=False)
         return _PADDED.sub("", capture.get())
 
     def text(self, text: str, width: int, style: str = "") -> str:
