@@ -12,11 +12,15 @@ import anyio
 import httpx2
 import pytest
 
+from agent.chat.outbox import Outbox
 from agent.chat.questions import FillForm, OpenUrl
 from agent.host.errors import HostError
 from agent.host.oauth_access import Access
 from agent.host.oauth_party import Party
 from agent.host.oauth_store import open_store
+from agent.host.trace import Trace
+from agent.mcp.envelope import Envelope
+from agent.mcp.jsonrpc import Notification
 from tests.authorization_server import World, world
 from tests.host.scene import Scene
 from tests.host.signing_in import Person, hosted
@@ -212,3 +216,14 @@ async def test_a_request_to_anybody_else_is_not_signed(tmp_path: Path) -> None:
             async with aclosing(access.async_auth_flow(httpx2.Request("POST", url))) as flow:
                 sent[url] = (await anext(flow)).headers.get("authorization", "")[:13]
     assert list(sent.values()) == ["Bearer access", "", "", ""]
+
+
+def test_a_secret_that_comes_up_later_stands_in_no_trace_either(tmp_path: Path) -> None:
+    trace = Trace(Outbox(), ["configured-secret"], tmp_path / "trace.jsonl")
+    trace.hide({"access-0123456789"})
+    said = {"text": 'access-0123456789 and "configured-secret"'}
+    trace.tap("far")("received", Envelope((Notification("notifications/message", said),)))
+    trace.close()
+    [line] = (tmp_path / "trace.jsonl").read_text().splitlines()
+    assert json.loads(line)["message"]["params"] == {"text": '*** and "***"'}
+    assert "access-0123456789" not in "".join(trace.last(1))
