@@ -224,7 +224,8 @@ def _redirected(head: Head) -> str:
     if head.status in (307, 308) and origin(here) == origin(there) and there != here:
         return there
     hint = there
-    if origin(there) == origin(here).replace("https://", "http://", 1):  # a proxy that forgot how it was called
+    if here.startswith("https:") and origin(there) == origin(here).replace("https:", "http:", 1):
+        # A proxy forgot how it was called.
         hint = urlunsplit(urlsplit(there)._replace(scheme="https", netloc=urlsplit(here).netloc))
     sentence = (
         f"{named(here)} sends us elsewhere ({head.status}); if you trust that, use the URL {masked(hint)} instead."
@@ -244,8 +245,11 @@ def joined(url: str, reference: str) -> str:
 
 
 def origin(url: str) -> str:
-    """`https://host:8443` of a URL; a default port is left out, and so is one that is none."""
-    parts = urlsplit(url)
+    """`https://host:8443` of a URL; a default port is left out, and so is one that is none. A broken URL is its own."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
     host, _, port = parts.netloc.rpartition("@")[2].lower().rpartition(":")
     if not port.isdigit():
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}"

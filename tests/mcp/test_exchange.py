@@ -175,6 +175,7 @@ def test_a_redirection_on_the_same_server_is_followed(status: int, location: str
         (URL, 307, "https://example.com:port/", "use the URL https://example.com:port/ instead."),
         (URL, 307, "https://[::1/", "use the URL https://example.com/mcp instead."),
         (URL, 304, "", "use the URL https://example.com/mcp instead."),
+        ("http://localhost/mcp", 301, "/mcp/", "use the URL http://localhost/mcp/ instead."),
     ],
 )
 def test_any_other_redirection_is_refused_with_a_hint(here: str, status: int, location: str, sentence: str) -> None:
@@ -360,6 +361,7 @@ def test_a_url_is_shown_without_secrets(url: str, shown: str) -> None:
         ("http://[::1]:8080/mcp", "http://[::1]:8080"),
         ("http://[::1]/mcp", "http://[::1]"),
         ("http://localhost:80/", "http://localhost"),
+        ("https://[::1/mcp", "https://[::1/mcp"),
     ],
 )
 def test_an_origin_is_scheme_host_and_port(url: str, host: str) -> None:
