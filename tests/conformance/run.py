@@ -1,6 +1,6 @@
 """Runs the official conformance suite against our server and our client: `make conformance`, or
 
-    python -m tests.conformance.run [server | client | host]
+    python -m tests.conformance.run [server | client | auth | host]
 
 It needs npm. Node 24 and the versions of the suite are installed once, into a cache folder that
 MCP_CONFORMANCE_HOME may name. The exit status is 0 if every run had checks and none of them failed.
@@ -23,13 +23,13 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from tests.conformance.scenarios import CLIENT, HOST, SERVER
+from tests.conformance.scenarios import CLIENT, HOST, SERVER, SIGNING_IN
 
 COMPLAINTS = ("FAILURE", "WARNING")
 NODE = "node@24"
 SUITE = "@modelcontextprotocol/conformance"
 RUN_SECONDS, SCENARIO_SECONDS, INSTALL_SECONDS = 300, 90, 300
-EXAMINED = {"client": CLIENT, "host": HOST}
+EXAMINED = {"client": CLIENT, "auth": SIGNING_IN, "host": HOST}
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def server_runs() -> Iterator[Outcome]:
 
 
 def client_runs(part: str) -> Iterator[Outcome]:
-    module = "tests.conformance.client" if part == "client" else "tests.conformance.host_client"
+    module = "tests.conformance.host_client" if part == "host" else "tests.conformance.client"
     for version, names in EXAMINED[part].items():
         suite = Suite(version)
         for name in names:

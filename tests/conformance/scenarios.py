@@ -30,6 +30,50 @@ CLIENT = {
 }
 """Each is run alone, since some of them measure time."""
 
+_SIGNING_IN = (
+    "auth/2025-03-26-oauth-endpoint-fallback",
+    "auth/2025-03-26-oauth-metadata-backcompat",
+    "auth/basic-cimd",
+    "auth/client-credentials-basic",
+    "auth/client-credentials-jwt",
+    "auth/metadata-default",
+    "auth/metadata-var1",
+    "auth/metadata-var2",
+    "auth/metadata-var3",
+    "auth/offline-access-not-supported",
+    "auth/offline-access-scope",
+    "auth/pre-registration",
+    "auth/resource-mismatch",
+    "auth/scope-from-scopes-supported",
+    "auth/scope-from-www-authenticate",
+    "auth/scope-omitted-when-undefined",
+    "auth/scope-retry-limit",
+    "auth/scope-step-up",
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-none",
+    "auth/token-endpoint-auth-post",
+)
+
+SIGNING_IN = {
+    RELEASED: (
+        *_SIGNING_IN,
+        "auth/cross-app-access-complete-flow",
+    ),
+    NEXT: (
+        *_SIGNING_IN,
+        "auth/authorization-server-migration",
+        "auth/enterprise-managed-authorization",
+        "auth/iss-normalized",
+        "auth/iss-not-advertised",
+        "auth/iss-supported",
+        "auth/iss-supported-missing",
+        "auth/iss-unexpected",
+        "auth/iss-wrong-issuer",
+        "auth/metadata-issuer-mismatch",
+    ),
+}
+"""Servers that want to know who asks: all but DPoP and workload identity, which are drafts."""
+
 HOST = {
     RELEASED: CLIENT[RELEASED],
     NEXT: (

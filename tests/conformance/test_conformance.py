@@ -23,6 +23,6 @@ def test_what_is_examined_is_made_of_public_names(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", ["server", "client", "host"])
+@pytest.mark.parametrize("part", ["server", "client", "auth", "host"])
 def test_the_official_suite_finds_nothing_wrong(part: str) -> None:
     assert run.main([part]) == 0
