@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,9 @@ from agent.mcp.session import Session
 from tests.wire_watch import WatchedChannel
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+# A run in the background inherits that interrupts are ignored, and so would every process that the tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", max_examples=60, stateful_step_count=30, derandomize=True, deadline=None)
 settings.register_profile(
