@@ -31,7 +31,7 @@ from agent.mcp.lifecycle import NotOffered
 from agent.mcp.session import McpError, Unreadable
 
 if TYPE_CHECKING:
-    from agent.mcp.client import Client
+    from agent.mcp.client.client import Client
 
 T = TypeVar("T")
 OpenTransport = Callable[[ServerTable], Transport]
@@ -136,7 +136,7 @@ class Connection:
     async def _connect(self) -> AsyncIterator[Client]:
         """A client that has been introduced and whose lists are known."""
         async with self.lifeline.opened_ahead():
-            from agent.mcp.client import Client  # while the server starts, and not before
+            from agent.mcp.client.client import Client  # while the server starts, and not before
 
             async with (
                 Client(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import mcp_types as types
 
     from agent.host.toolbox import HostToolbox
-    from agent.mcp.client import Client, Progress
+    from agent.mcp.client.client import Client, Progress
     from agent.mcp.wire import ReadResult, ToolResult
 
 T = TypeVar("T")

@@ -29,7 +29,7 @@ class Lifeline:
     @property
     def key(self) -> str:
         """Whom it leads to; empty for a connection that cannot be opened again."""
-        from agent.mcp.opening import key_of
+        from agent.mcp.client.opening import key_of
 
         return key_of(self._transport)
 

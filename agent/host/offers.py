@@ -11,7 +11,7 @@ from agent.mcp.session import McpError, Unreadable
 if TYPE_CHECKING:
     import mcp_types as types
 
-    from agent.mcp.client import Client
+    from agent.mcp.client.client import Client
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agent.mcp.client import Client
-    from agent.mcp.content import Audio, Image, ToolResult
-    from agent.mcp.context import Context
-    from agent.mcp.dialogue import ClientRefused
+    from agent.mcp.client.client import Client
     from agent.mcp.envelope import ConnectionLost
     from agent.mcp.lifecycle import HandshakeFailed, NotOffered
-    from agent.mcp.server import Server
-    from agent.mcp.service import Caching
+    from agent.mcp.server.content import Audio, Image, ToolResult
+    from agent.mcp.server.context import Context
+    from agent.mcp.server.dialogue import ClientRefused
+    from agent.mcp.server.server import Server
+    from agent.mcp.server.service import Caching
+    from agent.mcp.server.signature import Header, SignatureError
+    from agent.mcp.server.task_store import MemoryTaskStore, TaskRecord, TaskStore
     from agent.mcp.session import McpError, Unreadable
-    from agent.mcp.signature import Header, SignatureError
-    from agent.mcp.task_store import MemoryTaskStore, TaskRecord, TaskStore
     from agent.mcp.transports.http_client import http
     from agent.mcp.transports.memory import memory
     from agent.mcp.transports.stdio import stdio
@@ -49,23 +49,23 @@ __all__ = [
 ]
 
 HOMES = {
-    "Audio": "content",
-    "Caching": "service",
-    "Client": "client",
-    "ClientRefused": "dialogue",
+    "Audio": "server.content",
+    "Caching": "server.service",
+    "Client": "client.client",
+    "ClientRefused": "server.dialogue",
     "ConnectionLost": "envelope",
-    "Context": "context",
+    "Context": "server.context",
     "HandshakeFailed": "lifecycle",
-    "Header": "signature",
-    "Image": "content",
+    "Header": "server.signature",
+    "Image": "server.content",
     "McpError": "session",
-    "MemoryTaskStore": "task_store",
+    "MemoryTaskStore": "server.task_store",
     "NotOffered": "lifecycle",
-    "Server": "server",
-    "SignatureError": "signature",
-    "TaskRecord": "task_store",
-    "TaskStore": "task_store",
-    "ToolResult": "content",
+    "Server": "server.server",
+    "SignatureError": "server.signature",
+    "TaskRecord": "server.task_store",
+    "TaskStore": "server.task_store",
+    "ToolResult": "server.content",
     "Unreadable": "session",
     "http": "transports.http_client",
     "memory": "transports.memory",

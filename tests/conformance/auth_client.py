@@ -16,7 +16,7 @@ from agent.host.oauth_browser import Browsing
 from agent.host.oauth_party import Party
 from agent.host.oauth_store import open_store
 from agent.host.oauth_table import OAuthTable
-from agent.mcp.client import Client
+from agent.mcp.client.client import Client
 from agent.mcp.transports.http_client import http
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"

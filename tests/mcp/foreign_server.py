@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from agent.mcp.client import Client
+from agent.mcp.client.client import Client
 from agent.mcp.envelope import Channel, Envelope
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Message, Notification, Request, RequestId, Result
 from agent.mcp.transports.memory import memory

@@ -18,6 +18,7 @@ from agent.mcp.admission import (
     check_types,
     read_post,
 )
+from agent.mcp.client.probing import Again, Modern, Older, is_modern_refusal, read_discovery, read_refusal
 from agent.mcp.envelope import EXCERPT, SALVAGED, Closed, Envelope, Garbled
 from agent.mcp.exchange import (
     Accepted,
@@ -51,7 +52,6 @@ from agent.mcp.lifecycle import (
     offers,
     settle,
 )
-from agent.mcp.probing import Again, Modern, Older, is_modern_refusal, read_discovery, read_refusal
 from agent.mcp.routing import decode_value, mirror, mirrored_arguments, mismatch, routing_headers
 from agent.mcp.sse import Event, EventReader, Overlong
 from tests.mcp.anything import (

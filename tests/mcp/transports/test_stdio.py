@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agent.mcp.client import Client
+from agent.mcp.client.client import Client
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.session import Unreadable
 from agent.mcp.transports.child import environment

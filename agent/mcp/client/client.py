@@ -1,0 +1,234 @@
+"""The client's end of a session: typed calls, and answers to what the server asks in the middle of them.
+
+Nothing above knows which revision is spoken: a method that the server did not declare is not called, a bad item in a
+list is left out with a notice, and what is sent has the shape of the revision agreed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Protocol, Self, cast
+
+from mcp_types import Completion, Implementation, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool
+
+from agent import __version__
+from agent.mcp import lifecycle, wire
+from agent.mcp.background import background
+from agent.mcp.client.listener import Answer, Listener, OnNotice, OnNotification
+from agent.mcp.client.opening import AUTO, Introduction, Verdicts, open_conversation
+from agent.mcp.client.pages import read_all
+from agent.mcp.client.tracing import TraceContext
+from agent.mcp.envelope import Transport
+from agent.mcp.jsonrpc import Params
+from agent.mcp.lifecycle import Agreement, at_least
+from agent.mcp.session import OnProgress
+
+Progress = Callable[[float, float | None, str], None]
+"""Called with (done, total or None, message or "") while a call runs. It must not block."""
+
+CLIENT_INFO = {"name": "mcp-chat", "version": __version__}
+ALL_CAPABILITIES: lifecycle.Capabilities = {"sampling": {}, "elicitation": {}, "roots": {}}
+
+
+class Dialect(Protocol):
+    """How the two sides talk in one era. The results are as they came, and complete."""
+
+    agreement: Agreement
+
+    async def page(self, method: str, params: Params | None = None) -> Any: ...
+
+    async def request(self, method: str, params: Params | None = None) -> Any: ...
+
+    async def call_tool(self, params: Params, on_progress: OnProgress | None) -> Any: ...
+
+    async def ping(self) -> None: ...
+
+    async def set_logging_level(self, level: str) -> None: ...
+
+    async def subscribe(self, uri: str) -> None: ...
+
+    async def unsubscribe(self, uri: str) -> None: ...
+
+    async def roots_changed(self) -> None: ...
+
+
+class Client:
+    """A connection to one server: `async with Client(stdio(["python3", "server.py"])) as client`.
+
+    `answer(method, params)` serves what the server asks: "sampling/createMessage", "elicitation/create", "roots/list".
+    It gives the result as on the wire, or raises McpError to refuse; several may run at once, and one that the server
+    withdraws is cancelled. Without it nothing is declared. `capabilities` says what it can serve, in the shape of the
+    newest revision: `{"sampling": {"tools": {}}, "elicitation": {"form": {}}, "roots": {"listChanged": True}}`; the
+    default is sampling, forms and roots.
+
+    `on_notification(method, params)` hears what the server tells, `on_notice(text)` what a person may want to know
+    about a server that does not keep the rules. Both are called from the reader and must not block.
+
+    `protocol` is the one revision to speak, or "auto" to find out what the server speaks; `verdicts` remembers that
+    from one time to the next. `trace` is asked for the trace context of each request.
+
+    Entering connects and agrees on a revision; leaving is bounded in time, whatever the server does.
+
+    Raises, on entering it:
+        ConnectionLost: no connection, or (HandshakeFailed) no common revision.
+        McpError: the server refused to begin.
+        Unreadable: its first answer was none.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        answer: Answer | None = None,
+        capabilities: lifecycle.Capabilities | None = None,
+        on_notification: OnNotification | None = None,
+        on_notice: OnNotice | None = None,
+        client_info: Mapping[str, Any] | None = None,
+        protocol: str = AUTO,
+        verdicts: Verdicts | None = None,
+        trace: TraceContext | None = None,
+    ) -> None:
+        if protocol not in (AUTO, *lifecycle.REVISIONS):
+            raise ValueError(f"protocol must be 'auto' or one of {', '.join(lifecycle.REVISIONS)}, not {protocol!r}")
+        declared = (ALL_CAPABILITIES if capabilities is None else capabilities) if answer else {}
+        self._transport, self._trace = transport, trace
+        self._introduction = Introduction(client_info or CLIENT_INFO, protocol, verdicts)
+        self._listener = Listener(declared, answer, on_notification, on_notice)
+        self._dialect: Dialect
+
+    async def __aenter__(self) -> Self:
+        self._running = self._run()
+        await self._running.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._running.__aexit__(kind, error, traceback)
+
+    @asynccontextmanager
+    async def _run(self) -> AsyncIterator[None]:
+        self._listener.intercept = None
+        opened = open_conversation(self._transport, self._listener, self._introduction)
+        async with opened as (opening, agreement), background() as tasks:
+            if agreement.revision in lifecycle.STATELESS_REVISIONS:
+                from agent.mcp.client.stateless import StatelessClient
+
+                self._dialect = StatelessClient(opening, agreement, tasks, self._trace)
+            else:
+                from agent.mcp.client.handshake import HandshakeClient
+
+                self._dialect = HandshakeClient(opening, agreement, self._trace)
+            yield
+
+    # What was settled at the beginning.
+
+    @property
+    def revision(self) -> str:
+        """The revision of the protocol that is spoken, such as "2025-11-25"."""
+        return self._dialect.agreement.revision
+
+    @property
+    def server_info(self) -> Implementation:
+        """Who the server says it is: for display, not for decisions."""
+        return wire.read_server_info(self._dialect.agreement.server)
+
+    @property
+    def capabilities(self) -> ServerCapabilities:
+        """What the server declared."""
+        return wire.read_capabilities(self._dialect.agreement.capabilities)
+
+    @property
+    def instructions(self) -> str | None:
+        """How the server wants to be used, for the model's system prompt."""
+        return self._dialect.agreement.instructions
+
+    # Calls. Each raises McpError if the server answers with an error, Unreadable if its answer is none, ConnectionLost
+    # if the server is gone, and, except for lists, NotOffered if the server did not declare what it takes.
+
+    async def list_tools(self) -> list[Tool]:
+        """All pages; empty if the server has none (section "Tools")."""
+        return cast("list[Tool]", await self._list("tools/list"))
+
+    async def list_resources(self) -> list[Resource]:
+        """All pages; empty if the server has none (section "Resources")."""
+        return cast("list[Resource]", await self._list("resources/list"))
+
+    async def list_resource_templates(self) -> list[ResourceTemplate]:
+        """All pages; empty if the server has none (section "Resources, templates")."""
+        return cast("list[ResourceTemplate]", await self._list("resources/templates/list"))
+
+    async def list_prompts(self) -> list[Prompt]:
+        """All pages; empty if the server has none (section "Prompts")."""
+        return cast("list[Prompt]", await self._list("prompts/list"))
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any] | None = None, progress: Progress | None = None
+    ) -> wire.ToolResult:
+        """Run a tool (section "Tools, calling"). That the tool failed is a result; cancelling the caller stops it."""
+        params = {"name": name, "arguments": dict(arguments or {})}
+        on_progress = _reading(progress) if progress else None
+        return wire.read_tool_result(await self._dialect.call_tool(params, on_progress))
+
+    async def read_resource(self, uri: str) -> wire.ReadResult:
+        """Section "Resources, reading"."""
+        return wire.read_resource_result(
+            await self._dialect.request("resources/read", {"uri": uri}), self._listener.notice
+        )
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> wire.PromptResult:
+        """A prompt with its arguments filled in (section "Prompts, getting")."""
+        params = {"name": name} | ({"arguments": dict(arguments)} if arguments else {})
+        return wire.read_prompt_result(await self._dialect.request("prompts/get", params), self._listener.notice)
+
+    async def complete(
+        self, ref: Mapping[str, str], argument: str, value: str, resolved: Mapping[str, str] | None = None
+    ) -> Completion:
+        """Suggestions for an argument (section "Completion"): `ref` is `{"type": "ref/prompt", "name": …}` or
+        `{"type": "ref/resource", "uri": …}`, `value` what is typed so far, `resolved` the arguments already chosen.
+        """
+        params: Params = {"ref": dict(ref), "argument": {"name": argument, "value": value}}
+        if resolved and at_least(self.revision, "2025-06-18"):
+            params["context"] = {"arguments": dict(resolved)}
+        return wire.read_completion(await self._dialect.request("completion/complete", params))
+
+    async def ping(self) -> None:
+        """Ask for a sign of life (section "Ping")."""
+        await self._dialect.ping()
+
+    async def set_logging_level(self, level: str) -> None:
+        """The least severe log message wanted: debug, info, notice, warning, error, … (section "Logging")."""
+        await self._dialect.set_logging_level(level)
+
+    async def subscribe(self, uri: str) -> None:
+        """Ask to be told of changes by "notifications/resources/updated" (section "Resources, subscriptions").
+
+        One that comes after a break in the connection may mean only that something was missed.
+        """
+        await self._dialect.subscribe(uri)
+
+    async def unsubscribe(self, uri: str) -> None:
+        await self._dialect.unsubscribe(uri)
+
+    async def roots_changed(self) -> None:
+        """Tell the server that its roots are others now, if that was declared (section "Roots")."""
+        await self._dialect.roots_changed()
+
+    async def _list(self, method: str) -> list[Any]:
+        if not lifecycle.offers(self._dialect.agreement, method):
+            return []
+        return await read_all(self._dialect.page, method, self._listener.notice)
+
+
+def _reading(progress: Progress) -> OnProgress:
+    """From the params of "notifications/progress", which may hold anything, to a call."""
+
+    def on_progress(params: Params) -> None:
+        done, total, message = params.get("progress"), params.get("total"), params.get("message")
+        if isinstance(done, int | float):
+            total = total if isinstance(total, int | float) else None
+            progress(done, total, message if isinstance(message, str) else "")
+
+    return on_progress

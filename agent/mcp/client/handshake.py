@@ -1,0 +1,129 @@
+"""A client's conversation in the handshake era: a session, begun anew if it was lost, and calls that run as tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from agent.mcp import lifecycle
+from agent.mcp.client import core_tasks
+from agent.mcp.client.opening import Opening
+from agent.mcp.client.pages import read_all
+from agent.mcp.client.tracing import TraceContext, passed_on
+from agent.mcp.client.wishes import WishRefused, fulfil
+from agent.mcp.envelope import ConnectionLost
+from agent.mcp.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Notification, Params, Request
+from agent.mcp.lifecycle import NotOffered
+from agent.mcp.session import McpError, OnProgress, Unreadable
+
+
+class HandshakeClient:
+    """Implements `agent.mcp.client.client.Dialect`."""
+
+    def __init__(self, opening: Opening, agreement: lifecycle.Agreement, trace: TraceContext | None) -> None:
+        self.agreement, self._opening, self._trace = agreement, opening, trace
+        self._session, self._listener = opening.session, opening.listener
+        self._beginning = anyio.Lock()
+        self._subscribed: set[str] = set()
+        self._only_as_tasks: set[str] = set()
+
+    async def page(self, method: str, params: Params | None = None) -> Any:
+        result = await self.request(method, params)
+        if method == "tools/list":
+            self._only_as_tasks |= core_tasks.required(result, self.agreement)
+        return result
+
+    async def request(self, method: str, params: Params | None = None, on_progress: OnProgress | None = None) -> Any:
+        if not lifecycle.offers(self.agreement, method):
+            raise NotOffered(f"The server does not offer {method}.")
+        if self._trace and (context := passed_on(self._trace())):
+            params = {**(params or {}), "_meta": context}
+        agreement = self.agreement
+        try:
+            return await self._session.request(method, params, on_progress=on_progress)
+        except ConnectionLost as error:
+            if not await self._began_anew(error, agreement):
+                raise
+        except McpError as error:
+            if error.code != lifecycle.URL_ELICITATION_REQUIRED or not await self._visited(error.data):
+                raise
+        return await self._session.request(method, params, on_progress=on_progress)
+
+    async def call_tool(self, params: Params, on_progress: OnProgress | None) -> Any:
+        if params["name"] not in self._only_as_tasks:
+            try:
+                return await self.request("tools/call", params, on_progress)
+            except McpError as error:
+                if not await self._wants_a_task(params["name"], error):
+                    raise
+        return await core_tasks.run(params, self.request, on_progress)
+
+    async def ping(self) -> None:
+        await self.request("ping")
+
+    async def set_logging_level(self, level: str) -> None:
+        await self.request("logging/setLevel", {"level": level})
+
+    async def subscribe(self, uri: str) -> None:
+        await self.request("resources/subscribe", {"uri": uri})
+        self._subscribed.add(uri)
+
+    async def unsubscribe(self, uri: str) -> None:
+        self._subscribed.discard(uri)
+        await self.request("resources/unsubscribe", {"uri": uri})
+
+    async def roots_changed(self) -> None:
+        if lifecycle.declares(self._listener.declared, "roots", "listChanged"):
+            await self._session.notify("notifications/roots/list_changed")
+
+    async def _began_anew(self, error: ConnectionLost, agreement: lifecycle.Agreement) -> bool:
+        """Whether the loss was that of a session over HTTP, and there is another one now (section "Sessions").
+
+        `agreement` is the one of the request that found out: the first one to do so begins anew for all of them.
+        """
+        from agent.mcp.exchange import SessionLost
+
+        if not isinstance(error, SessionLost):
+            return False
+        async with self._beginning:
+            if self.agreement is agreement:
+                try:
+                    self.agreement = await self._opening.shake_hands()
+                except (McpError, Unreadable) as refusal:
+                    raise ConnectionLost(f"{error} It did not begin another: {refusal}") from error
+                await self._take_up()
+        return True
+
+    async def _take_up(self) -> None:
+        """What the old session knew, and whatever may be different in the new one."""
+        for uri in self._subscribed:
+            await self._session.request("resources/subscribe", {"uri": uri})
+        for name in ("tools", "resources", "prompts"):
+            if lifecycle.declares(self.agreement.capabilities, name):
+                self._listener.on_notification(Notification(f"notifications/{name}/list_changed", {}))
+
+    async def _visited(self, data: Any) -> bool:
+        """Whether there are pages that have to be opened before the call, and the person agreed to all of them."""
+        pages = data.get("elicitations") if isinstance(data, dict) else None
+        if self.agreement.revision != "2025-11-25" or not isinstance(pages, list) or not pages:
+            return False
+        if not all(isinstance(page, dict) for page in pages):
+            return False
+        more = {"mode": "url", "_meta": {lifecycle.BEFORE_RETRY: True}}
+        asked = {
+            str(number): Request(number, "elicitation/create", {**page, **more}) for number, page in enumerate(pages)
+        }
+        try:
+            answers = await fulfil(asked, self._session.handle)
+        except WishRefused:
+            return False
+        return all(isinstance(answer, Mapping) and answer.get("action") == "accept" for answer in answers.values())
+
+    async def _wants_a_task(self, name: str, error: McpError) -> bool:
+        """Whether the refusal means that the tool runs as a task only, which is in the list of tools."""
+        if error.code not in (METHOD_NOT_FOUND, INVALID_REQUEST) or not core_tasks.runs_tools(self.agreement):
+            return False
+        await read_all(self.page, "tools/list", self._listener.notice)
+        return name in self._only_as_tasks

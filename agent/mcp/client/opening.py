@@ -1,0 +1,238 @@
+"""How a client begins: it finds out which era a server belongs to, and agrees with it on a revision.
+
+Three things are not known beforehand: whether the server speaks without a handshake, whether it bears being asked, and
+how long it takes to say anything at all. So the first question is `server/discover`. Where the answer is that of an
+older server, or is late, the handshake follows on the same connection; a server that exits over the question is started
+once more and hears the handshake first. What was found may be remembered, and is only where the next time begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import anyio
+
+from agent.mcp import lifecycle
+from agent.mcp.background import background
+from agent.mcp.client.listener import Listener
+from agent.mcp.client.probing import (
+    Again,
+    Finding,
+    Modern,
+    Older,
+    is_modern_refusal,
+    read_discovery,
+    read_refusal,
+    undeclared,
+)
+from agent.mcp.envelope import Addressed, ConnectionLost, Located, Transport
+from agent.mcp.jsonrpc import METHOD_NOT_FOUND
+from agent.mcp.lifecycle import HANDSHAKE_REVISIONS, STATELESS_REVISIONS, Agreement, HandshakeFailed
+from agent.mcp.session import McpError, Session, Unreadable, open_session
+
+AUTO = "auto"
+PROBE_SECONDS = 2.0  # for the answer, from the server's first sign of life
+SILENCE_SECONDS = 5.0  # for a sign of life, before the handshake is tried as well
+TIMES_ASKED = 2  # for a server that wants to be asked in another revision
+
+
+class Verdicts(Protocol):
+    """Which revision each server turned out to speak, kept from one time to the next. Keys may hold secrets."""
+
+    def get(self, key: str, /) -> str | None: ...
+
+    def set(self, key: str, revision: str, /) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """How a client wants to begin. `protocol` is a revision, or "auto"."""
+
+    client: Mapping[str, Any]
+    protocol: str = AUTO
+    verdicts: Verdicts | None = None
+
+
+@asynccontextmanager
+async def open_conversation(
+    transport: Transport, listener: Listener, introduction: Introduction
+) -> AsyncIterator[tuple[Opening, Agreement]]:
+    """The beginning of a session, and what was agreed on in it.
+
+    Raises:
+        ConnectionLost: no connection, or (HandshakeFailed) no common revision.
+        McpError: the server refused to begin.
+        Unreadable: its first answer was none.
+    """
+    key = key_of(transport)
+    verdicts = introduction.verdicts if key else None
+    remembered = None if verdicts is None else verdicts.get(key)
+    shakes_first = remembered in HANDSHAKE_REVISIONS
+    for last in (introduction.protocol != AUTO or not key, True):
+        async with transport as channel, open_session(channel, listener, batching=listener.has_batches) as session:
+            opening = Opening(session, listener, introduction.client, key)
+            try:
+                agreement = await opening.begin(introduction.protocol, shakes_first)
+            except ConnectionLost as error:
+                if last or not session.closed.is_set() or isinstance(error, HandshakeFailed):
+                    raise
+                shakes_first = not shakes_first
+                continue
+            if verdicts is not None and agreement.revision != remembered:
+                verdicts.set(key, agreement.revision)
+            yield opening, agreement
+            return
+
+
+def key_of(transport: Transport) -> str:
+    """Whom a transport leads to. Empty for one that does not know, and cannot be entered again."""
+    if isinstance(transport, Addressed):
+        return transport.key
+    if isinstance(transport, Located):
+        from agent.mcp.exchange import origin
+
+        return origin(transport.url)
+    return ""
+
+
+class Opening:
+    """The beginning of one session, or of another one in its place. `key` says whom it leads to, if that is known."""
+
+    def __init__(self, session: Session, listener: Listener, client: Mapping[str, Any], key: str = "") -> None:
+        self.session, self.listener, self.key, self._client = session, listener, key, client
+
+    @property
+    def is_http(self) -> bool:
+        return self.key.startswith(("http://", "https://"))
+
+    def meta(self, revision: str) -> dict[str, Any]:
+        """What a request of the stateless era says in place of the handshake."""
+        return lifecycle.request_meta(revision, self.listener.declared, self._client)
+
+    async def begin(self, protocol: str, shakes_first: bool) -> Agreement:
+        if protocol in HANDSHAKE_REVISIONS:
+            return await self.shake_hands(protocol)
+        if protocol in STATELESS_REVISIONS:
+            return await self._insist(protocol)
+        if shakes_first:
+            try:
+                return await self.shake_hands()
+            except (McpError, Unreadable, ConnectionLost):
+                if self.session.closed.is_set():
+                    raise
+        return await self._find_out()
+
+    async def _insist(self, protocol: str) -> Agreement:
+        """On the stateless era. A server of it need not be able to say what it has."""
+        match await self.discover():
+            case Modern(agreement):
+                return agreement
+            case Older(code) if code == METHOD_NOT_FOUND:
+                return undeclared()
+        raise HandshakeFailed(f"The server does not speak protocol version {protocol}, which was asked for.")
+
+    async def _find_out(self) -> Agreement:
+        probe = Probe(self.session, self.discover)
+        async with background() as tasks:
+            tasks.start_soon(probe.run)
+            match await probe.finding():
+                case Modern(agreement):
+                    return agreement
+                case Exception() as error:
+                    raise error
+            with probe.handshake:
+                return await self._shake_hands_or_hear_why_not()
+            assert isinstance(probe.outcome, Modern), "nothing else cuts the handshake short"
+            return probe.outcome.agreement
+
+    async def _shake_hands_or_hear_why_not(self) -> Agreement:
+        """A server that was too slow for the probe may refuse the handshake, since it belongs to the other era."""
+        try:
+            return await self.shake_hands()
+        except McpError as refusal:
+            if not is_modern_refusal(refusal.code, refusal.data):
+                raise
+            match await self.discover():
+                case Modern(agreement):
+                    return agreement
+                case Older(code) if code == METHOD_NOT_FOUND:
+                    return undeclared()
+            raise
+
+    async def discover(self) -> Finding:
+        """Raises HandshakeFailed if the server speaks no revision that we do."""
+        finding: Finding = Again(STATELESS_REVISIONS[-1])
+        for _ in range(TIMES_ASKED):
+            if isinstance(finding, Again):
+                finding = await self._discover(finding.revision)
+        return finding
+
+    async def _discover(self, revision: str) -> Finding:
+        try:
+            said = await self.session.request("server/discover", {"_meta": self.meta(revision)})
+        except McpError as error:
+            return read_refusal(error.code, error.message, error.data)
+        except Unreadable:
+            return Older()
+        except ConnectionLost as error:
+            if self.session.closed.is_set() or not _was_answered(error):
+                raise
+            return Older()
+        return read_discovery(said)
+
+    async def shake_hands(self, wanted: str | None = None) -> Agreement:
+        """Raises HandshakeFailed if there is no common revision, or it is not the one that is wanted."""
+        offered = [wanted or lifecycle.NEWEST_HANDSHAKE]
+        while True:
+            self.listener.revision = offered[-1]
+            params = lifecycle.offer(offered[-1], self.listener.declared, self._client)
+            try:
+                agreement = lifecycle.accept(await self.session.request("initialize", params), wanted)
+            except McpError as error:
+                another = None if wanted else lifecycle.next_offer(error.message, error.data, offered)
+                if another is None:
+                    raise (lifecycle.refused(error.message, offered) if len(offered) > 1 else error) from error
+                offered.append(another)
+            else:
+                self.listener.revision = agreement.revision
+                await self.session.notify("notifications/initialized")
+                return agreement
+
+
+class Probe:
+    """`server/discover` on its way. If its answer comes during the handshake after all, it cuts `handshake` short."""
+
+    def __init__(self, session: Session, discover: Callable[[], Awaitable[Finding]]) -> None:
+        self._session, self._discover = session, discover
+        self.outcome: Finding | Exception | None = None
+        self.handshake = anyio.CancelScope()
+        self._settled = anyio.Event()
+
+    async def run(self) -> None:
+        try:
+            self.outcome = await self._discover()
+        except (ConnectionLost, McpError) as error:
+            self.outcome = error
+        if isinstance(self.outcome, Modern):
+            self.handshake.cancel()
+        self._settled.set()
+
+    async def finding(self) -> Finding | Exception | None:
+        """What came of it; None if that takes longer than it may, or leaves the caller too little time."""
+        spare = (anyio.current_effective_deadline() - anyio.current_time()) / 2
+        with anyio.move_on_after(min(SILENCE_SECONDS, spare)):
+            await self._session.heard.wait()
+        if self._session.heard.is_set():
+            with anyio.move_on_after(min(PROBE_SECONDS, spare)):
+                await self._settled.wait()
+        return self.outcome
+
+
+def _was_answered(error: ConnectionLost) -> bool:
+    """Whether something came back. A server that cannot be reached, or wants to know who asks, shows no era."""
+    from agent.mcp.exchange import Unauthorized
+
+    return error.__cause__ is None and not isinstance(error, Unauthorized)

@@ -1,0 +1,132 @@
+"""A client's conversation in the stateless era: requests that stand for themselves, and may meet with questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from agent.mcp import lifecycle
+from agent.mcp.client import tasks
+from agent.mcp.client.cache import Cache, key_of
+from agent.mcp.client.mirrors import Mirrors
+from agent.mcp.client.opening import Opening
+from agent.mcp.client.pages import read_all
+from agent.mcp.client.stateless_requests import StatelessRequests
+from agent.mcp.client.subscriptions import Subscriptions, without_tag
+from agent.mcp.client.tracing import TraceContext
+from agent.mcp.client.wishes import fulfil, read_wishes
+from agent.mcp.jsonrpc import INVALID_PARAMS, Notification, Params
+from agent.mcp.lifecycle import Agreement, NotOffered
+from agent.mcp.session import McpError, OnProgress, OnSending, Unreadable
+
+ROUNDS = 10  # in which one request may be answered with questions
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.25  # seconds before asking again where the server has neither answer nor question
+
+
+class StatelessClient:
+    """Implements `agent.mcp.client.client.Dialect`. It hears of changes in tasks of `background`."""
+
+    def __init__(
+        self, opening: Opening, agreement: Agreement, background: TaskGroup, trace: TraceContext | None
+    ) -> None:
+        self.agreement, self._listener = agreement, opening.listener
+        self._handle = opening.session.handle
+        self._mirrors = Mirrors(self._listener.notice, strict=opening.is_http)
+        meta = opening.meta(agreement.revision)
+        self._requests = StatelessRequests(opening.session, meta, self._mirrors, trace, self._list_tools)
+        self._cache = Cache()
+        self._subscriptions = Subscriptions(background, self._listen, self._tell)
+        opening.session.answers = False
+        self._listener.revision, self._listener.intercept = agreement.revision, self._hear
+        self._subscriptions.follow_lists(agreement.capabilities)
+
+    async def page(self, method: str, params: Params | None = None) -> Any:
+        self._subscriptions.note_reading()
+        try:
+            return await self.request(method, params)
+        except McpError as error:
+            if error.code == INVALID_PARAMS:  # a cursor of a list that is another one now
+                self._cache.drop(method)
+            raise
+
+    async def request(self, method: str, params: Params | None = None, on_progress: OnProgress | None = None) -> Any:
+        if not lifecycle.offers(self.agreement, method):
+            raise NotOffered(f"The server does not offer {method}.")
+        params = params or {}
+        key = key_of(method, params)
+        if key and (kept := self._cache.get(key, anyio.current_time())) is not None:
+            return kept
+        age = self._cache.age(method)
+        result, was_asked = await self._converse(method, params, on_progress)
+        if method == "tools/list":
+            result = self._mirrors.learn(result)
+        if key and not was_asked and self._cache.age(method) == age:
+            self._cache.put(key, result, anyio.current_time())
+        return result
+
+    async def call_tool(self, params: Params, on_progress: OnProgress | None) -> Any:
+        return await self.request("tools/call", params, on_progress)
+
+    async def ping(self) -> None:
+        """This era has no word for it; the question that every server answers will do."""
+        await self._requests.send("server/discover", {})
+
+    async def set_logging_level(self, level: str) -> None:
+        if not lifecycle.offers(self.agreement, "logging/setLevel"):
+            raise NotOffered("The server does not offer logging.")
+        self._requests.log_from(level)
+
+    async def subscribe(self, uri: str) -> None:
+        if not lifecycle.offers(self.agreement, "resources/subscribe"):
+            raise NotOffered("The server does not offer resources/subscribe.")
+        await self._subscriptions.add(uri)
+
+    async def unsubscribe(self, uri: str) -> None:
+        self._subscriptions.remove(uri)
+
+    async def roots_changed(self) -> None:
+        """Nobody keeps a list of our roots in this era."""
+
+    async def _converse(
+        self, method: str, params: Params, on_progress: OnProgress | None
+    ) -> tuple[Mapping[str, Any], bool]:
+        """The complete result, and whether anything was asked before it."""
+        added: Params = {}
+        for round in range(ROUNDS):
+            result = await self._requests.send(method, params | added, on_progress)
+            match result.get("resultType"):
+                case None | "complete":
+                    return result, bool(added)
+                case "input_required":
+                    added = await self._answer(method, result, round)
+                case "task" if method == "tools/call":
+                    return await tasks.follow(result, self._requests.send, self._handle, on_progress), True
+                case kind:
+                    raise Unreadable(f"The server answered {method} with a result of an unknown kind, {kind!r}.")
+        raise Unreadable(f"The server answered {method} with questions {ROUNDS} times, and never with a result.")
+
+    async def _answer(self, method: str, result: Mapping[str, Any], round: int) -> Params:
+        wishes = read_wishes(method, result)
+        if not wishes.questions:
+            await anyio.sleep(min(FIRST_PAUSE * 2**round, LONGEST_PAUSE))
+        return wishes.answered(await fulfil(wishes.questions, self._handle))
+
+    async def _list_tools(self) -> None:
+        self._cache.drop("tools/list")
+        await read_all(self.page, "tools/list", self._listener.notice)
+
+    async def _listen(self, params: Params, on_sending: OnSending) -> None:
+        await self._requests.send("subscriptions/listen", params, on_sending=on_sending)
+
+    def _hear(self, method: str, params: Params) -> Params | None:
+        """Before anybody else does. Who is told need not know of subscriptions."""
+        if self._subscriptions.hear(method, params):
+            return None
+        self._cache.hear(method, params)
+        return without_tag(params)
+
+    def _tell(self, method: str, params: Params) -> None:
+        self._listener.on_notification(Notification(method, params))

@@ -1,0 +1,159 @@
+"""Calls that a server turns into tasks, from the caller's end (extension `io.modelcontextprotocol/tasks`).
+
+The server may answer the call of a tool with a task instead of a result. We look after it until it is done: ask how it
+goes, answer what it wants to know, and give it up if the caller does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from agent.mcp.client.wishes import INPUT_REQUIRED, Handle, Questions, fulfil, read_questions
+from agent.mcp.envelope import ConnectionLost
+from agent.mcp.jsonrpc import INTERNAL_ERROR, Params
+from agent.mcp.session import McpError, OnProgress, Unreadable
+
+POLL_SECONDS = 0.5  # between two looks at a task, where the server does not say
+SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.05, 60.0
+GRACE_SECONDS = 5.0  # past its time to live, before a task is given up
+FAREWELL_SECONDS = 1.0  # for the server to hear that a task is no longer wanted
+LOST_IN_A_ROW = 3  # looks at a task that may fail on the way: the task itself goes on
+
+Send = Callable[[str, Params], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What the server says of a task. Times are in seconds; `lives` is None for one that is kept for ever."""
+
+    id: str
+    status: str
+    note: str
+    poll: float
+    lives: float | None
+    raw: Mapping[str, Any]
+
+    @property
+    def questions(self) -> Questions:
+        return read_questions("tasks/get", self.raw.get("inputRequests"))
+
+
+def read_task(raw: Any) -> Task:
+    """A task as the extension has it, or revision 2025-11-25. Raises Unreadable if it is none."""
+    raw = raw if isinstance(raw, dict) else {}
+    id, status, note = raw.get("taskId"), raw.get("status"), raw.get("statusMessage")
+    if not isinstance(id, str) or not isinstance(status, str):
+        raise Unreadable("The server answered with a task that has no id or no status.")
+    poll = _seconds(raw.get("pollIntervalMs", raw.get("pollInterval")))
+    return Task(
+        id,
+        status,
+        note if isinstance(note, str) else "",
+        POLL_SECONDS if poll is None else max(SHORTEST_POLL_SECONDS, min(poll, LONGEST_POLL_SECONDS)),
+        _seconds(raw.get("ttlMs", raw.get("ttl"))),
+        raw,
+    )
+
+
+async def follow(
+    created: Mapping[str, Any], send: Send, handle: Handle, on_progress: OnProgress | None = None
+) -> Mapping[str, Any]:
+    """The result of the call that became this task. Leaving early cancels the task.
+
+    `send` sends a request, `handle` answers the server's questions.
+
+    Raises:
+        McpError: the task failed, or the server knows nothing of it any more.
+        Unreadable: the server cancelled it or let it lie, or says what cannot be read.
+        WishRefused: what the server wanted to know was refused.
+        ConnectionLost: the server is gone.
+    """
+    task = read_task(created)
+    watch = _Watch(task.id, send, handle, on_progress)
+    try:
+        return await watch.result(task)
+    finally:
+        if not watch.is_over:
+            await cancel(task.id, send)
+
+
+class _Watch:
+    def __init__(self, id: str, send: Send, handle: Handle, on_progress: OnProgress | None) -> None:
+        self._id, self._send, self._handle, self._on_progress = id, send, handle, on_progress
+        self._answered: set[str] = set()
+        self._looks = 0
+        self.is_over = False
+
+    async def result(self, task: Task) -> Mapping[str, Any]:
+        began = anyio.current_time()
+        while not self._ends(task):
+            if task.lives is not None and anyio.current_time() > began + task.lives + GRACE_SECONDS:
+                raise Unreadable("The server did not finish the task in the time that it set for it.")
+            self._report(task)
+            if task.status == INPUT_REQUIRED and await self._answer(task):
+                task = await self._look()
+                continue
+            await anyio.sleep(task.poll)
+            task = await self._look()
+        return _outcome(task)
+
+    def _ends(self, task: Task) -> bool:
+        self.is_over = task.status in ("completed", "failed", "cancelled") and self._looks > 0
+        return self.is_over
+
+    def _report(self, task: Task) -> None:
+        """Every look is a sign of life; what the server says of its work goes with it."""
+        if self._on_progress:
+            self._on_progress({"progress": self._looks, "message": task.note})
+
+    async def _answer(self, task: Task) -> bool:
+        """Whether there was anything new to answer: a question stays in sight until the answer has arrived."""
+        questions = {key: asked for key, asked in task.questions.items() if key not in self._answered}
+        if questions:
+            answers = await fulfil(questions, self._handle)
+            self._answered |= answers.keys()
+            await self._send("tasks/update", {"taskId": self._id, "inputResponses": answers})
+        return bool(questions)
+
+    async def _look(self) -> Task:
+        self._looks += 1
+        for _ in range(LOST_IN_A_ROW - 1):
+            with suppress(ConnectionLost):
+                return read_task(await self._send("tasks/get", {"taskId": self._id}))
+            await anyio.sleep(POLL_SECONDS)
+        return read_task(await self._send("tasks/get", {"taskId": self._id}))
+
+
+def _outcome(task: Task) -> Mapping[str, Any]:
+    if task.status == "completed":
+        result = task.raw.get("result")
+        if not isinstance(result, dict):
+            raise Unreadable("The server finished the task without a result.")
+        return result
+    said = f": {task.note}" if task.note else "."
+    if task.status == "cancelled":
+        raise Unreadable(f"The server cancelled the task{said}")
+    error = task.raw.get("error")
+    failure = error if isinstance(error, dict) else {}
+    code, message = failure.get("code"), failure.get("message")
+    raise McpError(
+        code if isinstance(code, int) else INTERNAL_ERROR,
+        message if isinstance(message, str) else f"The task failed{said}",
+        failure.get("data"),
+    )
+
+
+async def cancel(id: str, send: Send) -> None:
+    """Tell the server that nobody waits for the task any more."""
+    with anyio.move_on_after(FAREWELL_SECONDS, shield=True), suppress(McpError, ConnectionLost, Unreadable):
+        await send("tasks/cancel", {"taskId": id})
+
+
+def _seconds(milliseconds: Any) -> float | None:
+    is_number = isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool)
+    return milliseconds / 1_000 if is_number else None

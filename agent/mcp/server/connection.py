@@ -1,0 +1,226 @@
+"""One client as its server sees it: what was agreed in the handshake era, how to reach it, what it waits to hear."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+
+from agent.mcp.background import background
+from agent.mcp.envelope import Channel, Closed, Garbled
+from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Params, Request, RequestId
+from agent.mcp.lifecycle import STATELESS_REVISIONS, declares, settle
+from agent.mcp.peer import Stray
+from agent.mcp.routing import REVISION_HEADER
+from agent.mcp.server.context import Context
+from agent.mcp.server.dialogue import LEVELS, Caller, ClientRefused
+from agent.mcp.server.features import RESOURCE_NOT_FOUND
+from agent.mcp.server.ledger import Ledger
+from agent.mcp.server.methods import serve
+from agent.mcp.server.service import Json, Life, Service
+from agent.mcp.server.stateless import Stateless, is_stateless
+from agent.mcp.server.subscribers import UPDATED, Change, within
+from agent.mcp.session import McpError, Session
+
+logger = logging.getLogger(__name__)
+
+GRACE_SECONDS = 2.0  # for handlers that still run when the client leaves
+ASKING_SECONDS = 3_600.0  # a person may be slow to answer, but not for ever
+LOGS_KEPT = 1_000  # log messages that wait for a client, the newest ones
+
+
+@dataclass(slots=True)
+class SessionDialogue:
+    """Questions are requests of our own, sent while the client's request waits.
+
+    `streams` is the channel where it gives every request a stream of its own.
+    """
+
+    session: Session
+    about: RequestId
+    streams: Channel | None = None
+    is_task: bool = False
+    _ledger: Ledger | None = None
+
+    async def ask(self, method: str, params: Params | None, key: str | None) -> Any:
+        try:
+            with anyio.fail_after(ASKING_SECONDS):
+                return await self.session.request(method, params, about=self.about)
+        except McpError as error:
+            raise ClientRefused(error.code, f"The client refused {method}: {error.message}", error.data) from error
+
+    async def tell(self, method: str, params: Params) -> None:
+        await anyio.lowlevel.checkpoint()  # a tool that only reports must be cancellable too
+        await self.session.notify(method, params, about=self.about)
+
+    async def once(self, key: str, compute: Callable[[], Awaitable[Any]]) -> Any:
+        self._ledger = self._ledger or Ledger()  # few calls need one
+        return await self._ledger.once(key, compute)
+
+    async def begin_task(self) -> None:
+        """This era has no tasks of this kind."""
+
+    async def release(self) -> None:
+        if self.streams:
+            await self.streams.send(Closed(self.about))
+
+
+class Connection:
+    """The `Handler` of a server's session. A client may speak both eras on one connection."""
+
+    def __init__(self, service: Service, life: Life, channel: Channel) -> None:
+        self._identity, self._catalogue, self._lifespan = service.identity, service.catalogue, life.lifespan
+        self._stateless, self._channel = Stateless(service, life), channel
+        self._caller = Caller()
+        self._declared: Json = {}
+        self._subscribed: set[str] = set()
+        self._left = anyio.Event()
+        self._changes: dict[Change, None] = {}
+        self._logs: deque[Params] = deque(maxlen=LOGS_KEPT)
+        self._woken = anyio.Event()
+        self._thread, self._token = threading.get_ident(), anyio.lowlevel.current_token()
+
+    async def run(self, session: Session) -> None:
+        """Serve until the client leaves; what still runs then has a moment to finish."""
+        self._session = session
+        async with background() as tasks:
+            tasks.start_soon(self._announce)
+            tasks.start_soon(self._wait_for_end)
+            await self._left.wait()
+            self._stateless.listening.end()
+            with anyio.move_on_after(GRACE_SECONDS):
+                await session.idle()
+
+    def takes_batches(self) -> bool:
+        """Whether several messages may come at once: one revision has that."""
+        return self._caller.revision == "2025-03-26"
+
+    def announce(self, change: Change) -> None:
+        """Tell the client soon, if it wants to know. May be called from any thread."""
+        self._in_the_loop(self._note, change)
+
+    def log(self, level: str, params: Params) -> None:
+        """Send a log message soon, if the client wants that level. May be called from any thread."""
+        self._in_the_loop(self._note_log, level, params)
+
+    def end_listening(self) -> None:
+        """Let those who listen know that nothing more will come."""
+        self._stateless.listening.end()
+
+    async def on_request(self, request: Request, context: Mapping[str, Any]) -> Any:
+        params = request.params or {}
+        if "_meta" in params and is_stateless(request) and not _is_handshake(request, context):
+            return await self._stateless.answer(self._session, request, context)
+        match request.method:
+            case "initialize":
+                return self._initialize(params)
+            case "ping" | "shutdown":  # no part of the protocol, but some hosts take leave with it
+                return {}
+            case "logging/setLevel":
+                return self._set_level(params)
+            case "resources/subscribe":
+                return self._subscribe(params)
+            case "resources/unsubscribe":
+                self._subscribed.discard(self._resource(params))
+                return {}
+        dialogue = SessionDialogue(self._session, request.id, self._channel if "headers" in context else None)
+        call = Context(self._caller, dialogue, request.id, _object(params.get("_meta")), self._lifespan)
+        return await serve(self._catalogue, request.method, params, call)
+
+    def on_notification(self, notification: Notification) -> None:
+        if notification.method == "exit":  # what follows `shutdown` elsewhere
+            self._left.set()
+
+    def on_trouble(self, trouble: Garbled | Stray) -> None:
+        if isinstance(trouble, Garbled):
+            logger.warning("What came from the client is no message (%s): %r", trouble.reason, trouble.excerpt)
+        else:
+            logger.debug("The client answered what was not asked: %r", trouble.outcome.id)
+
+    def _initialize(self, params: Params) -> Json:
+        revision = settle(params.get("protocolVersion"))
+        caller = self._caller
+        caller.revision = revision
+        caller.capabilities, caller.info = _object(params.get("capabilities")), _object(params.get("clientInfo"))
+        self._declared = self._catalogue.capabilities(revision)
+        return {
+            "protocolVersion": revision,
+            "capabilities": self._declared,
+            "serverInfo": self._identity.info(revision),
+            **self._identity.hint(),
+        }
+
+    def _set_level(self, params: Params) -> Json:
+        level = params.get("level")
+        if level not in LEVELS:
+            raise McpError(INVALID_PARAMS, f"level must be one of {', '.join(LEVELS)}")
+        self._caller.log_level = level
+        return {}
+
+    def _subscribe(self, params: Params) -> Json:
+        uri = self._resource(params)
+        if self._catalogue.find_resource(uri) is None:
+            raise McpError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+        self._subscribed.add(uri)
+        return {}
+
+    def _resource(self, params: Params) -> str:
+        if not (self._catalogue.resources or self._catalogue.templates):
+            raise McpError(METHOD_NOT_FOUND, "This server has no resources.")
+        uri = params.get("uri")
+        if not isinstance(uri, str):
+            raise McpError(INVALID_PARAMS, "uri must be a string")
+        return uri
+
+    def _in_the_loop(self, note: Callable[..., None], *arguments: Any) -> None:
+        if threading.get_ident() == self._thread:
+            note(*arguments)
+        else:
+            anyio.from_thread.run_sync(note, *arguments, token=self._token)
+
+    def _note(self, change: Change) -> None:
+        self._stateless.listening.note(change)
+        if self._wants(change):
+            self._changes[change] = None
+            self._woken.set()
+
+    def _note_log(self, level: str, params: Params) -> None:
+        if self._declared and self._caller.wants_log(level):
+            self._logs.append(params)
+            self._woken.set()
+
+    def _wants(self, change: Change) -> bool:
+        method, name = change
+        if name is None:
+            return declares(self._declared, method.split("/")[1])
+        return method == UPDATED and any(within(name, self._subscribed))
+
+    async def _announce(self) -> None:
+        while True:
+            await self._woken.wait()
+            self._woken = anyio.Event()
+            changes, self._changes = self._changes, {}
+            for method, uri in changes:
+                await self._session.notify(method, None if uri is None else {"uri": uri})
+            while self._logs:
+                await self._session.notify("notifications/message", self._logs.popleft())
+
+    async def _wait_for_end(self) -> None:
+        await self._session.closed.wait()
+        self._left.set()
+
+
+def _is_handshake(request: Request, context: Mapping[str, Any]) -> bool:
+    """An `initialize` is, whatever its `_meta` says, unless it came over HTTP as a request of the stateless era."""
+    return request.method == "initialize" and context.get("headers", {}).get(REVISION_HEADER) not in STATELESS_REVISIONS
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

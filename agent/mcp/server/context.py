@@ -1,0 +1,250 @@
+"""What a tool, a resource or a prompt may do while it runs: tell and ask the client that called it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from inspect import isawaitable
+from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
+
+from agent.mcp.admission import MISSING_CAPABILITY
+from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, RequestId, as_request_id
+from agent.mcp.lifecycle import Capabilities, at_least, declares
+from agent.mcp.server.content import Message
+from agent.mcp.server.dialogue import Caller, ClientRefused, Dialogue, Level
+from agent.mcp.server.forms import Form, SchemaForm, needs_newer
+from agent.mcp.server.sampling import Sample, SampleTools, ToolChoice, read_sample, sampling_params
+from agent.mcp.server.visits import Visit, read_visit, visit_params
+
+TOOL_ROUNDS = 10  # times a model may be asked in one `sample` that runs tools for it
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(Generic[T]):
+    """The form was filled in; `content` is of the type that was asked for."""
+
+    content: T
+    action: Literal["accept"] = "accept"
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The person said no (`decline`), or closed the form without an answer (`cancel`)."""
+
+    action: Literal["decline", "cancel"]
+    content: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder or file the client lets servers know of; `uri` begins with `file://`."""
+
+    uri: str
+    name: str | None = None
+
+
+class Context:
+    """One request of a client, for the function that serves it.
+
+    A function gets it by annotating any parameter with `Context`. In a plain `def`, which runs in a worker thread,
+    call its methods through `anyio.from_thread.run`.
+
+    A client of revision 2026-07-28 is not waited for: a function that asks is run again from its start with the
+    answers so far, which are matched by the order of the calls, or by `key`. An effect that comes before a question
+    belongs into `once`.
+    """
+
+    def __init__(
+        self, caller: Caller, dialogue: Dialogue, request_id: RequestId, meta: Mapping[str, Any], lifespan: Any = None
+    ) -> None:
+        self._caller, self._dialogue = caller, dialogue
+        self.request_id, self.meta, self.lifespan = request_id, meta, lifespan
+        self._progressed, self._samples = -math.inf, 0
+
+    @property
+    def revision(self) -> str:
+        """The revision of the protocol that is spoken: `2025-11-25`."""
+        return self._caller.revision
+
+    @property
+    def client_info(self) -> Mapping[str, Any]:
+        """The client's `name`, `version`, …, as it says. For display only."""
+        return self._caller.info
+
+    @property
+    def client_capabilities(self) -> Capabilities:
+        """What the client declared, as on the wire."""
+        return self._caller.capabilities
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far the work is (section "Utilities, Progress").
+
+        `done` must rise from call to call; what does not rise is not sent, nor is anything to a client that did not
+        ask for progress. How often to call is the caller's business. In a task it becomes the status message.
+        """
+        token = as_request_id(self.meta.get("progressToken"))  # it may be what an id may be
+        if (token is None and not self._dialogue.is_task) or not self._progressed < done < math.inf:
+            return
+        self._progressed = done
+        params: Params = {"progressToken": token, "progress": done}
+        if total is not None:
+            params["total"] = total
+        if message and at_least(self.revision, "2025-03-26"):
+            params["message"] = message
+        await self._dialogue.tell("notifications/progress", params)
+
+    async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
+        """Send a log message, if the client wants that level (section "Utilities, Logging"). `data` is any JSON."""
+        if not self._caller.wants_log(level):
+            return
+        named = {} if logger is None else {"logger": logger}
+        await self._dialogue.tell("notifications/message", {"level": level, **named, "data": data})
+
+    @overload
+    async def elicit(self, message: str, schema: type[T], *, key: str | None = None) -> Accepted[T] | Declined: ...
+    @overload
+    async def elicit(
+        self, message: str, schema: dict[str, Any], *, key: str | None = None
+    ) -> Accepted[dict[str, Any]] | Declined: ...
+    async def elicit(self, message: str, schema: Any, *, key: str | None = None) -> Any:
+        """Ask the person a form (section "Client Features, Elicitation").
+
+        `schema` is a flat model, dataclass or TypedDict, whose instance then is `content`, or a JSON Schema, whose
+        answer is a dict. Never ask for a password this way.
+
+        Raises:
+            ClientRefused: the client has no one to ask.
+            FormFault: its answer does not fit the form.
+            SignatureError: the type is no form.
+        """
+        form: Form[Any] | SchemaForm = SchemaForm(schema) if isinstance(schema, dict) else Form(schema)
+        modes = self._declared("elicitation")
+        if (modes and "form" not in modes) or needs_newer(form.schema, self.revision):
+            self._refuse("a form like this", {"elicitation": {"form": {}}})
+        answer = await self._dialogue.ask(
+            "elicitation/create", {"message": message, "requestedSchema": form.schema}, key
+        )
+        match answer:
+            case {"action": "accept"}:
+                return Accepted(form.read(answer.get("content") or {}))
+            case {"action": "decline" | "cancel" as action}:
+                return Declined(action)
+        raise ClientRefused(INVALID_PARAMS, "The client's answer to the form names no action.")
+
+    async def visit(self, message: str, url: str, *, key: str | None = None) -> Visit:
+        """Ask the person to open a page in their browser: to sign in, to pay, for whatever a form must not ask.
+
+        Put nothing into `url` that lets whoever has it in. Call `finished` when the page has told you so; a client
+        of revision 2026-07-28 waits for the call itself (section "Client Features, Elicitation, URL mode").
+
+        Raises:
+            ClientRefused: the client opens no pages.
+        """
+        if "url" not in self._declared("elicitation"):
+            self._refuse("pages to open", {"elicitation": {"url": {}}})
+        params = visit_params(message, url, self.revision)
+        return read_visit(await self._dialogue.ask("elicitation/create", params, key), params)
+
+    async def finished(self, visit: Visit) -> None:
+        """Tell the client that the person is done with the page, where its revision has a word for that."""
+        if visit.id is not None:
+            await self._dialogue.tell("notifications/elicitation/complete", {"elicitationId": visit.id})
+
+    async def sample(
+        self,
+        messages: Message | list[Message],
+        *,
+        max_tokens: int = 1_000,
+        system_prompt: str | None = None,
+        tools: Sequence[Mapping[str, Any] | Callable[..., Any]] = (),
+        tool_choice: ToolChoice | None = None,
+        temperature: float | None = None,
+        stop_sequences: Sequence[str] | None = None,
+        model_preferences: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Sample:
+        """Ask the client's model (section "Client Features, Sampling").
+
+        `messages` is the user's text or a conversation; `max_tokens` bounds each answer. `tools` may be functions,
+        which are run for the model until it answers without them, or definitions as in `tools/list`: where the answer
+        has `tool_uses` of those, run them, append `answer.message` and one message of `tool_answer`s, and ask again.
+
+        Raises:
+            ClientRefused: the client does not offer it, or the person said no.
+        """
+        offered = self._declared("sampling")
+        if (tools or tool_choice) and "tools" not in offered:
+            self._refuse("sampling with tools", {"sampling": {"tools": {}}})
+        options = {
+            "systemPrompt": system_prompt,
+            "temperature": temperature,
+            "stopSequences": stop_sequences,
+            "modelPreferences": model_preferences,
+        }
+        known = SampleTools(tools, self)
+        params = sampling_params(messages, max_tokens, options, known.definitions, tool_choice)
+        self._samples += 1
+        told = f"answers of the tools in sample {key or self._samples}"
+        for number in range(TOOL_ROUNDS):
+            asked = key if key is None or not number else f"{key}/{number}"
+            sample = read_sample(await self._dialogue.ask("sampling/createMessage", params, asked))
+            if not known.can_run(uses := sample.tool_uses):
+                break
+            answers: Any = await self.once(f"{told}, {number}", partial(known.answers, uses))
+            params["messages"] += [sample.message, answers]
+            params["toolChoice"] = {"mode": "auto" if number < TOOL_ROUNDS - 2 else "none"}
+        return sample
+
+    async def roots(self, *, key: str | None = None) -> list[Root]:
+        """The folders the client says the person works in (section "Client Features, Roots"). Raises ClientRefused."""
+        self._declared("roots")
+        answer = await self._dialogue.ask("roots/list", None, key)
+        found = answer.get("roots") if isinstance(answer, dict) else None
+        listed = found if isinstance(found, list) else []
+        return [Root(root["uri"], root.get("name")) for root in listed if isinstance(root, dict) and "uri" in root]
+
+    async def once(self, key: str, compute: Callable[[], T | Awaitable[T]]) -> T:
+        """The value of `compute`, which comes to its end only once, however often the function is run again.
+
+        The value is remembered as JSON, and given back as JSON has it. A client of the stateless era carries it, and
+        could read it. `key` is its name in this function.
+        """
+
+        async def computed() -> T:
+            value = compute()
+            return await value if isawaitable(value) else value
+
+        value: T = await self._dialogue.once(key, computed)
+        return value
+
+    async def begin_task(self) -> None:
+        """Go on as a task from here (extension "Tasks"), in a tool that is registered with `asks_first`.
+
+        The client learns that the work goes on, and comes back for the result. The function is run again from its
+        start, with the answers it had. For a client that knows no tasks, and for one that is a task already, nothing
+        happens: the call goes on.
+        """
+        await self._dialogue.begin_task()
+
+    async def release(self) -> None:
+        """Let a client over HTTP hang up and come back for the answer, instead of holding the line for long work.
+
+        Nothing happens where the client could not (section "Streamable HTTP, Sending Messages", since 2025-11-25).
+        """
+        await self._dialogue.release()
+
+    def _declared(self, capability: str) -> Mapping[str, Any]:
+        if not declares(self._caller.capabilities, capability):
+            self._refuse(capability, {capability: {}})
+        settings = self._caller.capabilities[capability]
+        return settings if isinstance(settings, dict) else {}
+
+    def _refuse(self, wish: str, needed: Mapping[str, Any]) -> NoReturn:
+        words = f"This client does not offer {wish}."
+        if at_least(self.revision, "2026-07-28"):
+            raise ClientRefused(MISSING_CAPABILITY, words, {"requiredCapabilities": needed})
+        raise ClientRefused(METHOD_NOT_FOUND, words)

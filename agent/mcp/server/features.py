@@ -1,0 +1,231 @@
+"""What a server offers — tools, resources, prompts — and how each describes itself and runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from agent.mcp.admission import MISSING_CAPABILITY
+from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from agent.mcp.lifecycle import at_least
+from agent.mcp.routing import Mirrored, mirrored_arguments
+from agent.mcp.server.content import contents, message_for, messages, text
+from agent.mcp.server.context import Context
+from agent.mcp.server.dialogue import ClientRefused
+from agent.mcp.server.results import Returns
+from agent.mcp.server.running import Function, invoke, run, said
+from agent.mcp.server.signature import ArgumentFault, Json, Signature, SignatureError
+from agent.mcp.session import McpError
+from agent.mcp.uri_templates import UriTemplate
+
+logger = logging.getLogger(__name__)
+
+RESOURCE_NOT_FOUND = -32002
+
+TaskSupport = Literal["optional", "required"]
+
+_SINCE = {
+    "annotations": "2025-03-26",
+    "title": "2025-06-18",
+    "outputSchema": "2025-06-18",
+    "_meta": "2025-06-18",
+    "icons": "2025-11-25",
+}
+"""The revision in which a field of a definition appeared."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What people and models are told. `meta` becomes `_meta`; `icons` are as in the specification."""
+
+    name: str
+    title: str | None = None
+    description: str | None = None
+    icons: Sequence[Mapping[str, Any]] | None = None
+    meta: Mapping[str, Any] | None = None
+
+    def definition(self, revision: str, **own: Any) -> Json:
+        """The object a list shows, with the fields that `revision` has."""
+        shown = {"name": self.name, "title": self.title, "description": self.description} | own
+        shown |= {"icons": self.icons, "_meta": self.meta}
+        return {
+            key: value
+            for key, value in shown.items()
+            if value is not None and (key not in _SINCE or at_least(revision, _SINCE[key]))
+        }
+
+
+@dataclass(frozen=True)
+class Tool:
+    about: About
+    function: Function
+    structured: bool | None = None
+    annotations: Mapping[str, Any] | None = None
+    input_schema: Mapping[str, Any] | None = None
+    task: TaskSupport | None = None
+    asks_first: bool = False
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature(self.function, Context)
+
+    @property
+    def shown_schema(self) -> Mapping[str, Any]:
+        return self.signature.schema if self.input_schema is None else self.input_schema
+
+    @cached_property
+    def mirrored(self) -> tuple[Mirrored, ...]:
+        """The arguments that a client over HTTP repeats in headers. Raises SignatureError."""
+        try:
+            return mirrored_arguments(self.shown_schema)
+        except ValueError as error:
+            raise SignatureError(f"{self.about.name}: {error}.") from error
+
+    @cached_property
+    def returns(self) -> Returns:
+        return Returns(self.about.name, self.signature.hints.get("return"), self.structured)
+
+    def prepare(self) -> None:
+        """Resolve the types now. Raises SignatureError."""
+        _ = self.signature.schema, self.returns.schema, self.mirrored
+
+    def definition(self, revision: str) -> Json:
+        return self.about.definition(
+            revision,
+            inputSchema=self.shown_schema,
+            outputSchema=self.returns.schema,
+            annotations=self.annotations,
+        )
+
+    async def call(self, arguments: Mapping[str, Any], context: Context) -> Json:
+        """The result of `tools/call`. What goes wrong in the tool is a result too, for the model to read.
+
+        Raises:
+            McpError: the tool raised one, to answer with a JSON-RPC error.
+        """
+        try:
+            value = await run(self.signature, arguments, context)
+            return self.returns.result(value, context.revision)
+        except ArgumentFault as fault:
+            return _failed(f"Invalid arguments for {self.about.name}: {fault}.")
+        except ClientRefused as refusal:
+            if refusal.code == MISSING_CAPABILITY:
+                raise
+            return _failed(refusal.message)
+        except McpError:
+            raise
+        except Exception as error:  # the tool is the author's code: whatever it raises goes to the model as text
+            logger.debug("tool %s", self.about.name, exc_info=True)
+            return _failed(said(error))
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One resource, or with a `template` a family of them."""
+
+    about: About
+    function: Function
+    uri: str
+    template: UriTemplate | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    annotations: Mapping[str, Any] | None = None
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature(self.function, Context)
+
+    def prepare(self) -> None:
+        """Raises SignatureError."""
+        _ = self.signature.schema
+        if unknown := self.signature.required - set(self.template.names if self.template else ()):
+            raise SignatureError(f"{self.uri}: nothing in the URI says what {', '.join(sorted(unknown))} is.")
+
+    def definition(self, revision: str) -> Json:
+        where = {"uriTemplate": self.uri} if self.template else {"uri": self.uri, "size": self.size}
+        own = {"mimeType": self.mime_type, "annotations": self.annotations}
+        return self.about.definition(revision, **where, **own)
+
+    def match(self, uri: str) -> Mapping[str, str] | None:
+        """The arguments to read `uri` with, or None if it is another resource."""
+        if self.template:
+            return self.template.match(uri)
+        return {} if uri == self.uri else None
+
+    async def read(self, uri: str, arguments: Mapping[str, str], context: Context) -> list[Json] | None:
+        """The contents, or None if the function says that there are none of this URI. Raises McpError."""
+        value = await _attempted(f"reading {uri}", self.signature, arguments, context)
+        return None if value is None else contents(value, uri, self.mime_type)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    about: About
+    function: Function
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature(self.function, Context)
+
+    def prepare(self) -> None:
+        """Raises SignatureError."""
+        _ = self.signature.schema
+
+    def definition(self, revision: str) -> Json:
+        schema = self.signature.schema
+        listed = [self._argument(name, schema["properties"][name]) for name in self.signature.names]
+        return self.about.definition(revision, **({"arguments": listed} if listed else {}))
+
+    async def get(self, arguments: Mapping[str, str], context: Context) -> Json:
+        """The result of `prompts/get`. Raises McpError."""
+        subject = f"prompt {self.about.name}"
+        value = await _attempted(subject, self.signature, arguments, context)
+        described = {"description": self.about.description} if self.about.description else {}
+        return {**described, "messages": [message_for(message, context.revision) for message in messages(value)]}
+
+    def _argument(self, name: str, schema: Json) -> Json:
+        described = {"description": schema["description"]} if schema.get("description") else {}
+        return {"name": name, **described, "required": name in self.signature.required}
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Suggestions for one argument of a prompt (by its name) or of a resource template (by its URI)."""
+
+    function: Function
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature(self.function, Context)
+
+    def prepare(self) -> None:
+        """Raises SignatureError."""
+        if not 1 <= len(self.signature.names) <= 2:
+            raise SignatureError(f"{self.signature.name}: a completion takes the text so far, and the known arguments.")
+
+    async def values(self, value: str, known: Mapping[str, str], context: Context) -> list[str]:
+        """What `value` may become; `known` are the other arguments, as far as they are settled."""
+        given: Json = dict(zip(self.signature.names, (value, dict(known)), strict=False))
+        given |= dict.fromkeys(self.signature.context_parameters, context)
+        found = await invoke(self.function, given)
+        return [str(item) for item in found or ()]
+
+
+async def _attempted(subject: str, signature: Signature, arguments: Mapping[str, Any], context: Context) -> Any:
+    """Run what has no result to put a failure into: it becomes a JSON-RPC error that says what failed."""
+    try:
+        return await run(signature, arguments, context)
+    except McpError:
+        raise
+    except ArgumentFault as fault:
+        raise McpError(INVALID_PARAMS, f"Invalid arguments for {subject}: {fault}.") from None
+    except Exception as error:  # the author's code: the client is to learn why, and not only that something failed
+        logger.debug("%s", subject, exc_info=True)
+        raise McpError(INTERNAL_ERROR, f"{subject} failed: {said(error)}") from error
+
+
+def _failed(words: str) -> Json:
+    return {"content": [text(words)], "isError": True}

@@ -1,0 +1,110 @@
+"""What one call asked, learned and did so far, by name: the memory that outlives the function when it is run again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import anyio
+from pydantic_core import from_json, to_json
+
+from agent.mcp.jsonrpc import INVALID_PARAMS
+from agent.mcp.server.seal import digest
+from agent.mcp.session import McpError
+
+Json = dict[str, Any]
+
+_EFFECTS = count(1)
+_WITHIN: ContextVar[frozenset[int]] = ContextVar("the effects that this task is part of", default=frozenset())
+
+
+class ChangedQuestion(RuntimeError):
+    """The function, run again, asked something else than before: what it asks must follow from its arguments alone."""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """`asked` is what each question was (its digest), `answers` what came of it, `done` the values of `once`."""
+
+    asked: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
+    done: dict[str, Any] = field(default_factory=dict)
+    _named: set[str] = field(default_factory=set)
+    _turns: dict[str, anyio.Lock] = field(default_factory=dict)
+    _working: set[int] = field(default_factory=set)
+    _worked: anyio.Event | None = None  # set when the next effect ends, if somebody waits for that
+
+    def again(self) -> Ledger:
+        """The same memory for another run of the function."""
+        return Ledger(self.asked, self.answers, self.done)
+
+    def name(self, key: str | None) -> str:
+        """The name of the next question: its `key`, or its place in the order of calls."""
+        name, number = key or "question-1", 1
+        while name in self._named:
+            number += 1
+            name = f"{key or 'question'}-{number}"
+        self._named.add(name)
+        return name
+
+    def recall(self, name: str, question: Json) -> Any | None:
+        """The answer to a question, or None if there is none yet.
+
+        Raises:
+            ChangedQuestion: there was another question of that name.
+        """
+        now = digest(question)
+        if self.asked.setdefault(name, now) != now:
+            raise ChangedQuestion(f"The question {name!r} is another one than when it was asked; give questions a key.")
+        return self.answers.get(name)
+
+    async def once(self, key: str, compute: Callable[[], Awaitable[Any]]) -> Any:
+        """The value of `compute`, as JSON gives it back, which runs only if it never came to its end before."""
+        async with self._turns.setdefault(key, anyio.Lock()):
+            if key not in self.done:
+                self.done[key] = from_json(to_json(await self._worked_out(compute)))
+            return self.done[key]
+
+    async def effects(self) -> None:
+        """Wait for what others have begun in `once`, so that it is not half done and then done again."""
+        while self.has_effects:
+            self._worked = self._worked or anyio.Event()
+            await self._worked.wait()
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether others are within `once` now; what this task itself stands in does not count."""
+        return bool(self._working - _WITHIN.get())
+
+    async def _worked_out(self, compute: Callable[[], Awaitable[Any]]) -> Any:
+        effect = next(_EFFECTS)
+        self._working.add(effect)
+        outside = _WITHIN.set(_WITHIN.get() | {effect})
+        try:
+            return await compute()
+        finally:
+            _WITHIN.reset(outside)
+            self._working.discard(effect)
+            if self._worked:
+                self._worked.set()
+                self._worked = None
+
+
+def checked(name: str, question: Json, answer: Any) -> Any:
+    """An answer, if it has the shape of one to this question.
+
+    Raises:
+        McpError: it has not.
+    """
+    fits: Mapping[str, Callable[[Json], bool]] = {
+        "elicitation/create": lambda given: given.get("action") in ("accept", "decline", "cancel"),
+        "sampling/createMessage": lambda given: "content" in given,
+        "roots/list": lambda given: isinstance(given.get("roots"), list),
+    }
+    method = question["method"]
+    if not isinstance(answer, dict) or not fits[method](answer):
+        raise McpError(INVALID_PARAMS, f"inputResponses.{name} is no answer to {method}")
+    return answer

@@ -1,0 +1,65 @@
+"""Clients of the stateless era that listen for changes, on one connection (section "Subscriptions")."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from agent.mcp.jsonrpc import Params
+from agent.mcp.lifecycle import declares
+from agent.mcp.server.kept_tasks import require_tasks
+from agent.mcp.server.service import Service
+from agent.mcp.server.stateless_calls import Call
+from agent.mcp.server.subscribers import TASK_CHANGED, Change, Subscriber, Wanted, read_wanted
+
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
+
+
+class Listening:
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._subscribers: dict[Subscriber, None] = {}  # in the order in which they came
+
+    def note(self, change: Change) -> None:
+        for subscriber in self._subscribers:
+            subscriber.note(change)
+
+    def end(self) -> None:
+        """Let those who listen know that nothing more will come."""
+        for subscriber in self._subscribers:
+            subscriber.end()
+
+    async def listen(self, call: Call) -> dict[str, Any]:
+        """Tell a client of changes; the result says that there will be no more. Raises McpError."""
+        wanted = await self._honoured(read_wanted(call.params), call)
+        tag = {"_meta": {SUBSCRIPTION_KEY: call.request.id}}
+        subscriber = Subscriber(wanted)
+        self._subscribers[subscriber] = None  # before the acknowledgement, so that nothing is missed
+        try:
+            await call.tell(ACKNOWLEDGED, {"notifications": wanted.shown(), **tag})
+            while changes := await subscriber.changes():
+                for change in changes:
+                    if (news := await self._news(change, call)) is not None:
+                        await call.tell(change[0], news | tag)
+        finally:
+            del self._subscribers[subscriber]
+        return tag
+
+    async def _honoured(self, asked: Wanted, call: Call) -> Wanted:
+        """Of what was asked, that of which there can be news."""
+        if asked.tasks:
+            require_tasks(call.caller.capabilities)
+        declared = self._service.catalogue.capabilities(call.caller.revision)
+        lists = tuple(name for name in asked.lists if declares(declared, name.removesuffix("ListChanged")))
+        uris = tuple(uri for uri in asked.uris if self._service.catalogue.find_resource(uri))
+        kept = [id for id in asked.tasks if await self._service.tasks.peek(id, call.principal)]
+        return replace(asked, lists=lists, uris=uris, tasks=tuple(kept))
+
+    async def _news(self, change: Change, call: Call) -> Params | None:
+        """What there is to say of a change; None if a task has been forgotten meanwhile."""
+        method, name = change
+        if method == TASK_CHANGED:
+            record = await self._service.tasks.peek(name, call.principal)
+            return record.details() if record else None
+        return {} if name is None else {"uri": name}

@@ -1,0 +1,240 @@
+"""What an author registers with a server: `@server.tool`, `@server.resource`, `@server.prompt`, and taking it back."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, overload
+
+from agent.mcp.server.catalogue import Catalogue
+from agent.mcp.server.docstrings import read_docstring
+from agent.mcp.server.features import About, Completion, Prompt, Resource, TaskSupport, Tool
+from agent.mcp.server.signature import name_of
+from agent.mcp.server.subscribers import Change
+from agent.mcp.uri_templates import is_template, parse_template
+
+F = TypeVar("F", bound=Callable[..., Any])
+Meta = Mapping[str, Any]
+Icons = Sequence[Mapping[str, Any]]
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+
+class Registry(ABC):
+    """The decorators of a `Server`. What is registered while clients are connected is announced to them."""
+
+    def __init__(self, name: str, catalogue: Catalogue) -> None:
+        self.name, self._catalogue = name, catalogue
+
+    @abstractmethod
+    def _announce(self, change: Change) -> None:
+        """Tell the clients that wait for such a change."""
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+    @overload
+    def tool(
+        self,
+        function: None = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: Mapping[str, Any] | None = None,
+        structured: bool | None = None,
+        icons: Icons | None = None,
+        meta: Meta | None = None,
+        input_schema: Mapping[str, Any] | None = None,
+        task: TaskSupport | None = None,
+        asks_first: bool = False,
+    ) -> Callable[[F], F]: ...
+    def tool(
+        self,
+        function: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: Mapping[str, Any] | None = None,
+        structured: bool | None = None,
+        icons: Icons | None = None,
+        meta: Meta | None = None,
+        input_schema: Mapping[str, Any] | None = None,
+        task: TaskSupport | None = None,
+        asks_first: bool = False,
+    ) -> Any:
+        """Offer a function as a tool (section "Server Features, Tools").
+
+        Its name, its docstring and its type hints become the tool's `name`, `description` and schemas; `annotations`
+        are the protocol's hints, `{"readOnlyHint": True}`. Whether the result is also sent as structured content
+        follows from the return type, unless `structured` says it (see `Returns`). An exception becomes a result with
+        `isError`, its text for the model to read; a `McpError` becomes a JSON-RPC error.
+
+        `input_schema` is shown in the place of what the type hints say, where there is more to say of the arguments
+        than they can; the arguments are still read by the hints.
+
+        `task` is for long work, with clients that know tasks (extension `io.modelcontextprotocol/tasks`): they are
+        answered at once, and come back for the result. "required" refuses the others, "optional" lets them wait. With
+        `asks_first` the call becomes a task where the function says so, with `Context.begin_task`.
+
+        Raises:
+            ValueError: there is a tool of that name, or the name is none.
+            SignatureError: a parameter has no name. Types without a schema are found when the server starts.
+        """
+
+        def register(function: F) -> F:
+            about = _about(function, name, title, description, icons, meta)
+            made = Tool(about, function, structured, annotations, input_schema, task, asks_first)
+            _ = made.signature
+            self._add(self._catalogue.tools, made.about.name, made, "tools")
+            return function
+
+        return register if function is None else register(function)
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+    @overload
+    def prompt(
+        self,
+        function: None = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Icons | None = None,
+        meta: Meta | None = None,
+    ) -> Callable[[F], F]: ...
+    def prompt(
+        self,
+        function: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Icons | None = None,
+        meta: Meta | None = None,
+    ) -> Any:
+        """Offer a function as a prompt (section "Server Features, Prompts").
+
+        It returns the user's message as text, or a list of messages: `[("user", "…"), ("assistant", "…")]`. Clients
+        send arguments as text; type hints convert it.
+
+        Raises:
+            ValueError: there is a prompt of that name.
+        """
+
+        def register(function: F) -> F:
+            made = Prompt(_about(function, name, title, description, icons, meta), function)
+            _ = made.signature
+            self._add(self._catalogue.prompts, made.about.name, made, "prompts")
+            return function
+
+        return register if function is None else register(function)
+
+    def resource(
+        self,
+        uri: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        annotations: Mapping[str, Any] | None = None,
+        icons: Icons | None = None,
+        meta: Meta | None = None,
+    ) -> Callable[[F], F]:
+        """Offer a function as a resource, or with `{names}` in the URI as a template (section "…, Resources").
+
+        The names are the function's parameters. It returns text, bytes, or data that is sent as JSON; None says that
+        there is no such resource. `size` is in bytes.
+
+        Raises:
+            ValueError: there is such a resource, the template is none, or its names are not the parameters.
+        """
+        if not isinstance(uri, str):
+            raise TypeError('A resource needs its URI: @server.resource("notes://{id}").')
+        template = parse_template(uri) if is_template(uri) else None
+
+        def register(function: F) -> F:
+            about = _about(function, name, title, description, icons, meta)
+            made = Resource(about, function, uri, template, mime_type, size, annotations)
+            _check_names(made)
+            self._add(self._catalogue.templates if template else self._catalogue.resources, uri, made, "resources")
+            return function
+
+        return register
+
+    def completion(self, of: str, argument: str) -> Callable[[F], F]:
+        """Offer suggestions for an argument of a prompt (`of` is its name) or a resource template (its URI).
+
+        The function takes the text so far, and if it has a second parameter the arguments known already, besides a
+        `Context` if it wants one; it returns the fitting values, best first. The first hundred are sent (section
+        "Utilities, Completion").
+        """
+
+        def register(function: F) -> F:
+            self._catalogue.completions[of, argument] = Completion(function)
+            return function
+
+        return register
+
+    def remove_tool(self, name: str) -> None:
+        """Take a tool back. Raises KeyError if there is none."""
+        self._remove(self._catalogue.tools, name, "tools")
+
+    def remove_prompt(self, name: str) -> None:
+        """Take a prompt back. Raises KeyError if there is none."""
+        self._remove(self._catalogue.prompts, name, "prompts")
+
+    def remove_resource(self, uri: str) -> None:
+        """Take a resource or a template back. Raises KeyError if there is none."""
+        self._remove(self._catalogue.templates if is_template(uri) else self._catalogue.resources, uri, "resources")
+
+    def remove_completion(self, of: str, argument: str) -> None:
+        """Take suggestions back. Raises KeyError if there are none."""
+        del self._catalogue.completions[of, argument]
+
+    def _add(self, entries: dict[str, Any], key: str, made: Any, kind: str) -> None:
+        if key in entries:
+            raise ValueError(f"{self.name} offers {key} already; remove it first.")
+        entries[key] = made
+        self._announce((f"notifications/{kind}/list_changed", None))
+
+    def _remove(self, entries: dict[str, Any], key: str, kind: str) -> None:
+        del entries[key]
+        self._announce((f"notifications/{kind}/list_changed", None))
+
+
+def _about(
+    function: Any,
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    icons: Icons | None = None,
+    meta: Meta | None = None,
+) -> About:
+    name = name or name_of(function)
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name: 1 to 128 letters, digits, '_', '.' or '-', or give one with name=.")
+    if description is None:
+        description = read_docstring(inspect.getdoc(function)).summary
+    return About(name, title, description or None, icons, meta)
+
+
+def _check_names(resource: Resource) -> None:
+    """A template's names are what its function is called with. The context is not known yet, but has no name there."""
+    template = resource.template
+    known, optional = (set(template.names), template.optional) if template else (set(), frozenset())
+    parameters = resource.signature.parameters
+    missing = known - parameters.keys()
+    if missing:
+        raise ValueError(f"{resource.uri}: the function has no parameter {', '.join(sorted(missing))}.")
+    if demanding := [name for name in sorted(optional) if parameters[name].default is inspect.Parameter.empty]:
+        raise ValueError(f"{resource.uri}: {', '.join(demanding)} may be missing, so the parameter needs a default.")

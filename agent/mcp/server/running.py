@@ -1,0 +1,39 @@
+"""Calling an author's function with a client's arguments, in the event loop or in a thread."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import anyio.to_thread
+
+from agent.mcp.server.signature import Signature, is_async
+
+Function = Callable[..., Any]
+
+
+async def run(signature: Signature, arguments: Mapping[str, Any], context: Any) -> Any:
+    """Call a function with a client's arguments. Raises ArgumentFault, and whatever the function raises."""
+    bound = signature.bind(arguments)
+    for name in signature.context_parameters:
+        bound[name] = context
+    if signature.is_async:
+        return await signature.function(**bound)
+    return await invoke(signature.function, bound)
+
+
+async def invoke(function: Function, arguments: Mapping[str, Any]) -> Any:
+    """Await an `async def`; run a plain `def` in a worker thread, and leave it there when nobody waits any more."""
+    if is_async(function):
+        return await function(**arguments)
+    value = await anyio.to_thread.run_sync(partial(function, **arguments), abandon_on_cancel=True)
+    return await value if inspect.isawaitable(value) else value
+
+
+def said(error: BaseException) -> str:
+    """An exception as text without its traceback; a group as all that is in it."""
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(said(inner) for inner in error.exceptions)
+    return str(error) or type(error).__name__

@@ -1,0 +1,177 @@
+"""A server made of Python functions: `@server.tool`, `@server.resource`, `@server.prompt`, and what serves them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from agent.mcp.background import background
+from agent.mcp.envelope import Channel
+from agent.mcp.server.catalogue import Catalogue, Kind
+from agent.mcp.server.connection import Connection
+from agent.mcp.server.dialogue import Level
+from agent.mcp.server.kept_tasks import KeptTasks
+from agent.mcp.server.reentry import Rounds
+from agent.mcp.server.registry import Registry
+from agent.mcp.server.seal import Seal
+from agent.mcp.server.service import Caching, Identity, Life, Service
+from agent.mcp.server.subscribers import TASK_CHANGED, UPDATED, Change
+from agent.mcp.server.task_store import MemoryTaskStore, TaskStore
+from agent.mcp.session import open_session
+
+if TYPE_CHECKING:
+    from agent.mcp.transports.http_auth import Authorization
+    from agent.mcp.transports.http_server import HttpApp
+
+
+class Server(Registry):
+    """An MCP server. Register functions with its decorators, then `run` it.
+
+    `name`, `version` and `title` are shown to people; `instructions` are a hint for the model. `state_key` seals what
+    a client of the stateless era carries between two calls: workers that share a load give it the same secret.
+    `lifespan` is entered once for a process that serves HTTP and for every connection elsewhere, and what it yields is
+    `Context.lifespan`. `page_size` is the number of entries of a list that are sent at once. `offers` are kinds of
+    things that clients are to expect though there may be none yet. `caching` says how long clients may keep answers.
+    `task_store` is where tasks are kept, for workers that share a load; without one, in this process.
+
+    Section "Server Features" of the specification.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: str = "1.0",
+        instructions: str | None = None,
+        state_key: str | bytes | None = None,
+        title: str | None = None,
+        lifespan: Callable[[Server], AbstractAsyncContextManager[Any]] | None = None,
+        page_size: int = 100,
+        *,
+        offers: Collection[Kind] = (),
+        caching: Caching | None = None,
+        task_store: TaskStore | None = None,
+    ) -> None:
+        super().__init__(name, Catalogue(page_size, offers))
+        self.version, self.state_key = version, state_key
+        self._lifespan = lifespan or _nothing
+        self._life: Life | None = None
+        self._connections: set[Connection] = set()
+        self._service = Service(
+            Identity(name, version, title, instructions),
+            self._catalogue,
+            caching or Caching(),
+            Rounds(Seal(state_key)),
+            KeptTasks(task_store or MemoryTaskStore(), lambda id: self._announce((TASK_CHANGED, id))),
+        )
+
+    def notify_resource_updated(self, uri: str) -> None:
+        """Tell the clients that subscribed to a resource that it is another now. May be called from any thread.
+
+        What is registered or removed while clients are connected is announced without further ado.
+        """
+        self._announce((UPDATED, uri))
+
+    def log(self, level: Level, data: Any, logger: str | None = None) -> None:
+        """Send a log message that belongs to no request. May be called from any thread; `data` is any JSON.
+
+        Only clients of the handshake era hear it, if they want that level (section "Utilities, Logging").
+        """
+        named = {} if logger is None else {"logger": logger}
+        for connection in list(self._connections):
+            connection.log(level, {"level": level, **named, "data": data})
+
+    def prepare(self) -> None:
+        """Resolve the types of every function, so that a mistake is found at the start.
+
+        Raises:
+            SignatureError: a function cannot be offered as it is written.
+        """
+        self._catalogue.prepare()
+
+    async def serve(self, channel: Channel) -> None:
+        """Serve one client, until it leaves.
+
+        Raises:
+            SignatureError: a function cannot be offered as it is written.
+        """
+        if self._life:
+            await self._serve(channel, self._life)
+        else:
+            self.prepare()
+            async with self._living() as life:
+                await self._serve(channel, life)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The block in which one lifespan serves all connections, and in which tasks are kept that outlast theirs.
+
+        Raises:
+            SignatureError: a function cannot be offered as it is written.
+        """
+        self.prepare()
+        async with self._living() as life:
+            before, self._life = self._life, life
+            try:
+                yield
+            finally:
+                self._life = before
+
+    def end_subscriptions(self) -> None:
+        """Let all who listen for changes know that nothing more will come, before the process stops."""
+        for connection in list(self._connections):
+            connection.end_listening()
+
+    def asgi(
+        self,
+        *,
+        path: str = "/mcp",
+        sse: bool = False,
+        allowed_hosts: Iterable[str] | None = None,
+        allowed_origins: Iterable[str] = (),
+        auth: Authorization | None = None,
+    ) -> HttpApp:
+        """An ASGI app that serves clients of both eras at `path`; `sse` adds the endpoints of 2024-11-05.
+
+        `auth` lets in only those whose tokens are good for this server (section "Authorization").
+        See `agent.mcp.transports.http_server.asgi_app` for what several workers need, and for further settings.
+        """
+        from agent.mcp.admission import LOOPBACK
+        from agent.mcp.transports.http_server import asgi_app
+
+        hosts = LOOPBACK if allowed_hosts is None else allowed_hosts
+        return asgi_app(self, path=path, sse=sse, allowed_hosts=hosts, allowed_origins=allowed_origins, auth=auth)
+
+    def run(self, arguments: Sequence[str] | None = None) -> None:
+        """Be a server process: stdio, until stdin ends. `arguments` are those of the command line if not given.
+
+        Raises:
+            SystemExit: 2 for arguments or functions that make no sense, 130 when interrupted.
+        """
+        from agent.mcp.server.process import run
+
+        run(self, arguments)
+
+    async def _serve(self, channel: Channel, life: Life) -> None:
+        connection = Connection(self._service, life, channel)
+        self._connections.add(connection)
+        try:
+            opened = open_session(channel, connection, refuses_garbage=True, batching=connection.takes_batches)
+            async with opened as session:
+                await connection.run(session)
+        finally:
+            self._connections.discard(connection)
+
+    @asynccontextmanager
+    async def _living(self) -> AsyncIterator[Life]:
+        async with self._lifespan(self) as lifespan, background() as tasks:
+            yield Life(lifespan, tasks)
+
+    def _announce(self, change: Change) -> None:
+        for connection in list(self._connections):
+            connection.announce(change)
+
+
+@asynccontextmanager
+async def _nothing(server: Server) -> AsyncIterator[None]:
+    yield None

@@ -1,0 +1,97 @@
+"""A call of the stateless era: the rounds in which it asks its client, and the task it may become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from agent.mcp.admission import HEADER_MISMATCH
+from agent.mcp.jsonrpc import INTERNAL_ERROR, Params, Request
+from agent.mcp.lifecycle import declares
+from agent.mcp.routing import mismatch
+from agent.mcp.server.catalogue import TASKS
+from agent.mcp.server.context import Context
+from agent.mcp.server.dialogue import Caller, Dialogue
+from agent.mcp.server.features import Tool
+from agent.mcp.server.kept_tasks import require_tasks
+from agent.mcp.server.ledger import Ledger
+from agent.mcp.server.methods import serve
+from agent.mcp.server.reentry import ASKING, ReentryDialogue, run_round
+from agent.mcp.server.service import Json, Life, Service
+from agent.mcp.session import McpError, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, who sent it, and what the transport knows of it."""
+
+    session: Session
+    request: Request
+    caller: Caller
+    context: Mapping[str, Any]
+    life: Life
+
+    @property
+    def params(self) -> Params:
+        return self.request.params or {}
+
+    @property
+    def principal(self) -> str | None:
+        """Who the caller proved to be, if the server knows; what is kept for one caller is not for another."""
+        return self.context.get("principal")
+
+    async def tell(self, method: str, params: Params) -> None:
+        """Send a notification that belongs to the request."""
+        await self.session.notify(method, params, about=self.request.id)
+
+
+async def answer_call(service: Service, call: Call) -> Json:
+    """The result of a request that runs what the author wrote.
+
+    Raises:
+        McpError: there is no such method, its params are wrong, or the author's function raised it.
+    """
+    tool = _tool(service, call)
+    may_begin = tool is not None and _may_begin(tool, call.caller)
+    ledger, given = service.rounds.open(call.request.method, call.params, call.principal)
+    if tool and may_begin and not tool.asks_first:
+        return await _begin(service, call, ledger)
+    dialogue = ReentryDialogue(ledger, given, call.tell, may_begin=may_begin)
+    result = await run_round(dialogue, partial(_run, service, call, dialogue))
+    if result is not None:
+        return result
+    if not dialogue.questions:
+        return await _begin(service, call, ledger.again())
+    if call.request.method not in ASKING:
+        raise McpError(INTERNAL_ERROR, f"{call.request.method} cannot ask the client anything.")
+    return service.rounds.close(ledger, dialogue.questions, call.request.method, call.params, call.principal)
+
+
+async def _begin(service: Service, call: Call, ledger: Ledger) -> Json:
+    return await service.tasks.begin(partial(_run, service, call), ledger, call.principal, call.life)
+
+
+async def _run(service: Service, call: Call, dialogue: Dialogue) -> Json:
+    meta = call.params["_meta"]
+    context = Context(call.caller, dialogue, call.request.id, meta, call.life.lifespan)
+    return await serve(service.catalogue, call.request.method, call.params, context)
+
+
+def _tool(service: Service, call: Call) -> Tool | None:
+    """The tool that is called, if there is one. Raises McpError where the headers do not mirror its arguments."""
+    if call.request.method != "tools/call":
+        return None
+    tool = service.catalogue.tools.get(str(call.params.get("name")))
+    headers, arguments = call.context.get("headers"), call.params.get("arguments")
+    if tool and headers is not None and (fault := mismatch(arguments, tool.mirrored, headers)):
+        raise McpError(HEADER_MISMATCH, f"The {fault}.")
+    return tool
+
+
+def _may_begin(tool: Tool, caller: Caller) -> bool:
+    """Whether the call may become a task. Raises McpError if it must, and may not."""
+    if tool.task == "required":
+        require_tasks(caller.capabilities)
+    return tool.task is not None and declares(caller.capabilities, "extensions", TASKS)
