@@ -14,6 +14,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from agent.mcp.batches import Batch, Reply
+from agent.mcp.crew import Crew
 from agent.mcp.envelope import Envelope
 from agent.mcp.jsonrpc import INTERNAL_ERROR, Failure, Request, RequestId, Result
 from agent.mcp.peer import Peer
@@ -27,7 +28,7 @@ Send = Callable[[Envelope], Awaitable[None]]
 
 class Handling:
     def __init__(self, peer: Peer, tasks: TaskGroup, work: Work, send: Send) -> None:
-        self._peer, self._tasks, self._work, self._send = peer, tasks, work, send
+        self._peer, self._crew, self._work, self._send = peer, Crew(tasks), work, send
         self._scopes: dict[RequestId, anyio.CancelScope] = {}
         self._running = 0
         self._idle: anyio.Event | None = None  # made only for those who wait
@@ -36,7 +37,7 @@ class Handling:
         if batch:
             batch.ask()
         scope = self._scopes[request.id] = anyio.CancelScope()
-        self._tasks.start_soon(self._serve, request, context, scope, batch)
+        self._crew.start(self._serve, request, context, scope, batch)
 
     def withdraw(self, id: RequestId) -> None:
         self._scopes[id].cancel()

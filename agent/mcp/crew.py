@@ -1,0 +1,41 @@
+"""Tasks that are used again: to start one takes longer than most of what is done in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import copy_context
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+IDLE_KEPT = 64  # tasks that wait for more work
+
+Job = tuple[Callable[..., Awaitable[None]], tuple[Any, ...]]
+
+
+class Crew:
+    """Runs jobs in the tasks of a group, each from its start to its end in one of them, and no two at once in one."""
+
+    def __init__(self, tasks: TaskGroup) -> None:
+        self._tasks = tasks
+        self._idle: list[asyncio.Future[Job]] = []
+
+    def start(self, work: Callable[..., Awaitable[None]], *arguments: Any) -> None:
+        """Run `work` soon. What it raises ends the group, as it would in a task of its own."""
+        while self._idle:
+            waiting = self._idle.pop()
+            if not waiting.done():  # one that is done was cancelled
+                waiting.set_result((work, arguments))
+                return
+        self._tasks.start_soon(self._serve, work, arguments)
+
+    async def _serve(self, work: Callable[..., Awaitable[None]], arguments: tuple[Any, ...]) -> None:
+        loop, context = asyncio.get_running_loop(), copy_context()
+        while True:
+            await work(*arguments)
+            if len(self._idle) >= IDLE_KEPT or copy_context() != context:
+                return  # context variables that one job set are not for the next
+            waiting: asyncio.Future[Job] = loop.create_future()
+            self._idle.append(waiting)
+            work, arguments = await waiting
