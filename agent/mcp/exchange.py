@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from agent.mcp.envelope import Closed, ConnectionLost, Envelope, Garbled
 from agent.mcp.framing import read_line
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Message, Notification, Request, RequestId, Result
+from agent.mcp.lifecycle import at_least
 from agent.mcp.routing import REVISION_HEADER, revision_of, routing_headers
 
 JSON_TYPE, EVENT_TYPE = "application/json", "text/event-stream"
@@ -93,7 +94,10 @@ class Head:
 
 @dataclass(slots=True)
 class Known:
-    """What the handshake left to be repeated with every later request: the session's id, and the revision."""
+    """What the handshake left to be repeated with every later request: the session's id, and the revision.
+
+    Revisions before 2025-06-18 do not know the header that names one.
+    """
 
     session: str | None = None
     revision: str | None = None
@@ -107,7 +111,8 @@ class Known:
         for message in item.messages if isinstance(item, Envelope) else ():
             if isinstance(message, Result) and isinstance(message.value, dict):
                 revision = message.value.get("protocolVersion")
-                self.revision = revision if isinstance(revision, str) else None
+                says_so = isinstance(revision, str) and at_least(revision, "2025-06-18")
+                self.revision = revision if says_so else None
 
 
 def post_headers(message: Message, known: Known, context: Mapping[str, object]) -> dict[str, str]:

@@ -69,15 +69,12 @@ class Handler(Protocol):
 
     async def on_request(self, request: Request, context: Mapping[str, Any]) -> Any:
         """The result to answer with. Raises McpError to answer with an error."""
-        ...
 
     def on_notification(self, notification: Notification) -> None:
         """Called in the order of arrival, and must not block."""
-        ...
 
     def on_trouble(self, trouble: Garbled | Stray) -> None:
         """Something arrived that belongs to nothing. For people; the session goes on."""
-        ...
 
 
 @dataclass(slots=True, eq=False)
@@ -136,10 +133,8 @@ class Session:
         if on_sending:
             on_sending(request.id)
         try:
-            await self._channel.send(Envelope((request,), about=about, context=context or {}))
+            await self._ask(request.id, Envelope((request,), about=about, context=context or {}))
             await waiter.done.wait()
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
-            await self._explain(error)
         finally:
             del self._waiters[request.id]
             # Before the first await: the other side may settle it meanwhile.
@@ -174,11 +169,16 @@ class Session:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             logger.debug("the connection closed before %d messages could be sent", len(item.messages))
 
-    async def _explain(self, error: Exception) -> None:
-        """Sending failed: the reader is about to learn why."""
-        with anyio.move_on_after(REASON_SECONDS):
-            await self.closed.wait()
-        raise ConnectionLost(self._lost or CLOSED) from error
+    async def _ask(self, id: RequestId, item: Envelope) -> None:
+        try:
+            await self._channel.send(item)
+        except Exception as error:  # whatever it is: what never left is not withdrawn
+            self._peer.abandon(id, "it could not be sent")
+            if not isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError):
+                raise
+            with anyio.move_on_after(REASON_SECONDS):  # the reader is about to learn why
+                await self.closed.wait()
+            raise ConnectionLost(self._lost or CLOSED) from error
 
     async def listen(self) -> None:
         """Read until the other side is gone."""

@@ -92,6 +92,8 @@ def test_a_get_names_its_session_and_the_place_to_resume() -> None:
     ("item", "revision"),
     [
         (Envelope((Result(1, {"protocolVersion": "2025-06-18"}),)), "2025-06-18"),
+        (Envelope((Result(1, {"protocolVersion": "2025-03-26"}),)), None),  # which has no header for it
+        (Envelope((Result(1, {"protocolVersion": "2024-11-05"}),)), None),
         (Envelope((Result(1, {"protocolVersion": 7}),)), None),
         (Envelope((Result(1, []), Failure(1, -1, "no"))), "2025-11-25"),
         (Garbled(-32700, "", ""), "2025-11-25"),

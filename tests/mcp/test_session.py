@@ -185,6 +185,24 @@ async def test_the_handshake_is_never_withdrawn() -> None:
         assert [await far.hear(), await far.hear()] == [Request(1, "initialize"), Notification("next")]
 
 
+async def test_what_could_not_be_sent_is_not_withdrawn() -> None:
+    class Picky(MemoryChannel):
+        async def send(self, item: Envelope) -> None:
+            if item.messages[0] in (Request(1, "stuck"), Request(2, "odd")):
+                raise anyio.BrokenResourceError if item.messages[0].id == 1 else ValueError("no JSON")
+            await super().send(item)
+
+    near, far = channel_pair()
+    with anyio.fail_after(5):
+        async with near, far, open_session(Picky(near._outgoing, near._incoming), Ear()) as session:
+            with anyio.move_on_after(0.01):  # it waits to learn why
+                await session.request("stuck")
+            with pytest.raises(ValueError, match="no JSON"):
+                await session.request("odd")
+            await session.notify("next")
+            assert await Far(far).hear() == Notification("next")
+
+
 async def test_withdrawing_on_a_stuck_connection_takes_bounded_time() -> None:
     class Stuck(ObjectStream[Any]):
         async def send(self, item: Any) -> None:
