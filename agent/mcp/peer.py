@@ -33,7 +33,7 @@ from agent.mcp.jsonrpc import (
     as_request_id,
 )
 
-CANCELLED = "notifications/cancelled"
+CANCELLED, PROGRESS = "notifications/cancelled", "notifications/progress"
 OWED_AT_ONCE = 1_024  # requests of the other side that are served at the same time
 ABANDONED_KEPT = 1_024  # abandoned requests whose late answer is dropped without a word
 KNOWN_BY_METHOD = (METHOD_NOT_FOUND, INVALID_PARAMS)
@@ -144,10 +144,10 @@ class Peer:
                 return Asked(message)
             case Result() | Failure():
                 return self._settled(message)
-            case Notification(method="notifications/progress", params=params):
+            case Notification(method=method, params=params) if method == PROGRESS:
                 token = as_request_id((params or {}).get("progressToken"))
-                return Progressed(token, params or {}) if token is not None and token in self._awaiting else None
-            case Notification(method="notifications/cancelled", params=params):
+                return Progressed(token, params or {}) if token in self._awaiting else Told(message)
+            case Notification(method=method, params=params) if method == CANCELLED:
                 unwanted = as_request_id((params or {}).get("requestId"))
                 if unwanted is None or unwanted not in self._owing:
                     return Told(message)  # it crossed our answer on the wire, or ends a subscription

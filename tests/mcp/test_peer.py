@@ -79,14 +79,14 @@ def test_progress_belongs_to_a_call_in_flight() -> None:
     peer.call("a", progress=True)
     assert peer.receive(progress(1)) == Progressed(1, {"progressToken": 1, "progress": 1})
     peer.receive(Result(1, {}))
-    assert peer.receive(progress(1)) is None
+    assert peer.receive(progress(1)) == Told(progress(1))
 
 
 @pytest.mark.parametrize("token", ["nobody", 7, None, True, [], {}])
-def test_progress_for_nobody_is_nothing(token: Any) -> None:
+def test_other_progress_is_told_like_anything_else(token: Any) -> None:
     peer = Peer()
     peer.call("a", progress=True)
-    assert peer.receive(progress(token)) is None
+    assert peer.receive(progress(token)) == Told(progress(token))
 
 
 def test_both_sides_may_use_the_same_id_at_once() -> None:
@@ -142,7 +142,7 @@ def test_an_abandoned_call_is_withdrawn_once_and_its_late_answers_are_dropped() 
     note = peer.abandon(1, "too slow")
     assert note == Notification("notifications/cancelled", {"requestId": 1, "reason": "too slow"})
     assert peer.abandon(1, "again") is None
-    assert [peer.receive(message) for message in (progress(1), Result(1, 2), Failure(1, 5, "x"))] == [None, None, None]
+    assert [peer.receive(message) for message in (Result(1, 2), Failure(1, 5, "x"))] == [None, None]
 
 
 def test_abandoned_calls_are_not_remembered_for_ever() -> None:

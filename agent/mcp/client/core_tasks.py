@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
 
 from agent.mcp.client.tasks import cancel, read_task
-from agent.mcp.jsonrpc import Params
+from agent.mcp.jsonrpc import Params, RequestId, as_request_id
 from agent.mcp.lifecycle import Agreement, declares
-from agent.mcp.session import McpError, OnProgress, Unreadable
+from agent.mcp.peer import PROGRESS
+from agent.mcp.session import McpError, OnProgress, OnSending, Unreadable
 
-Request = Callable[[str, Params, OnProgress | None], Awaitable[Any]]
+Request = Callable[[str, Params, OnProgress | None, OnSending | None], Awaitable[Any]]
 
 
 def runs_tools(agreement: Agreement) -> bool:
@@ -33,24 +35,80 @@ def required(page: Any, agreement: Agreement) -> set[str]:
     }
 
 
-async def run(params: Params, request: Request, on_progress: OnProgress | None) -> Any:
+class LateProgress:
+    """Progress of calls that were answered with a task: their tokens count until the task has ended."""
+
+    def __init__(self) -> None:
+        self._by_token: dict[RequestId, OnProgress] = {}
+
+    @contextmanager
+    def heard_by(self, on_progress: OnProgress) -> Iterator[OnSending]:
+        """As long as the block lasts, for the requests that what it gives is told of."""
+        tokens: list[RequestId] = []
+
+        def begin(token: RequestId) -> None:
+            tokens.append(token)
+            self._by_token[token] = on_progress
+
+        try:
+            yield begin
+        finally:
+            for token in tokens:
+                del self._by_token[token]
+
+    def hear(self, method: str, params: Params) -> Params:
+        """Implements `agent.mcp.client.listener.Intercept`."""
+        token = as_request_id(params.get("progressToken")) if method == PROGRESS else None
+        if token is not None and (on_progress := self._by_token.get(token)):
+            on_progress(params)
+        return params
+
+
+async def run(params: Params, request: Request, on_progress: OnProgress | None, late: LateProgress) -> Any:
     """The result of a call that runs as a task. Leaving early cancels it.
 
     What the server wants to know in between it asks as always, as soon as it is asked for the result.
     """
+    if on_progress is None:
+        return await _result(await request("tools/call", {**params, "task": {}}, None, None), request, _ignore)
+    reports = _Reports(on_progress)
+    with late.heard_by(reports.hear) as begin:
+        created = await request("tools/call", {**params, "task": {}}, reports.hear, begin)
+        return await _result(created, request, reports.look)
 
-    async def send(method: str, params: Params) -> Any:
-        return await request(method, params, None)
 
-    created = await request("tools/call", {**params, "task": {}}, on_progress)
+class _Reports:
+    """What the server reports, and in between that we looked: a sign of life that says nothing else."""
+
+    def __init__(self, on_progress: OnProgress) -> None:
+        self._on_progress = on_progress
+        self._heard: Params | None = None
+
+    def hear(self, params: Params) -> None:
+        self._heard = params
+        self._on_progress(params)
+
+    def look(self, looks: int, note: str) -> None:
+        said = {"message": note} if note else {}
+        self._on_progress({"progress": looks, "message": note} if self._heard is None else {**self._heard, **said})
+
+
+def _ignore(looks: int, note: str) -> None:
+    """Nobody wants to know."""
+
+
+async def _result(created: Any, request: Request, on_look: Callable[[int, str], None]) -> Any:
     raw = created.get("task") if isinstance(created, dict) else None
     if not isinstance(raw, dict):
         return created  # it ran at once, and this is the result
+
+    async def send(method: str, params: Params) -> Any:
+        return await request(method, params, None, None)
+
     task, looks, is_over = read_task(raw), 0, False
     try:
         while task.status == "working":
-            if on_progress:
-                on_progress({"progress": looks, "message": task.note})
+            on_look(looks, task.note)
             await anyio.sleep(task.poll)
             looks += 1
             task = read_task(await send("tasks/get", {"taskId": task.id}))

@@ -16,7 +16,7 @@ from agent.mcp.client.wishes import WishRefused, fulfil
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Notification, Params, Request
 from agent.mcp.lifecycle import NotOffered
-from agent.mcp.session import McpError, OnProgress, Unreadable
+from agent.mcp.session import McpError, OnProgress, OnSending, Unreadable
 
 
 class HandshakeClient:
@@ -28,6 +28,8 @@ class HandshakeClient:
         self._beginning = anyio.Lock()
         self._subscribed: set[str] = set()
         self._only_as_tasks: set[str] = set()
+        self._late_progress = core_tasks.LateProgress()
+        self._listener.intercept = self._late_progress.hear
 
     async def page(self, method: str, params: Params | None = None) -> Any:
         result = await self.request(method, params)
@@ -35,21 +37,27 @@ class HandshakeClient:
             self._only_as_tasks |= core_tasks.required(result, self.agreement)
         return result
 
-    async def request(self, method: str, params: Params | None = None, on_progress: OnProgress | None = None) -> Any:
+    async def request(
+        self,
+        method: str,
+        params: Params | None = None,
+        on_progress: OnProgress | None = None,
+        on_sending: OnSending | None = None,
+    ) -> Any:
         if not lifecycle.offers(self.agreement, method):
             raise NotOffered(f"The server does not offer {method}.")
         if self._trace and (context := passed_on(self._trace())):
             params = {**(params or {}), "_meta": context}
         agreement = self.agreement
         try:
-            return await self._session.request(method, params, on_progress=on_progress)
+            return await self._session.request(method, params, on_progress=on_progress, on_sending=on_sending)
         except ConnectionLost as error:
             if not await self._began_anew(error, agreement):
                 raise
         except McpError as error:
             if error.code != lifecycle.URL_ELICITATION_REQUIRED or not await self._visited(error.data):
                 raise
-        return await self._session.request(method, params, on_progress=on_progress)
+        return await self._session.request(method, params, on_progress=on_progress, on_sending=on_sending)
 
     async def call_tool(self, params: Params, on_progress: OnProgress | None) -> Any:
         if params["name"] not in self._only_as_tasks:
@@ -58,7 +66,7 @@ class HandshakeClient:
             except McpError as error:
                 if not await self._wants_a_task(params["name"], error):
                     raise
-        return await core_tasks.run(params, self.request, on_progress)
+        return await core_tasks.run(params, self.request, on_progress, self._late_progress)
 
     async def ping(self) -> None:
         await self.request("ping")

@@ -9,7 +9,7 @@ from agent.mcp import lifecycle
 from agent.mcp.client.deprecations import deprecated
 from agent.mcp.envelope import Garbled
 from agent.mcp.jsonrpc import Failure, Notification, Params, Request
-from agent.mcp.peer import Stray
+from agent.mcp.peer import PROGRESS, Stray
 from agent.mcp.session import McpError
 
 Answer = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
@@ -52,7 +52,7 @@ class Listener:
     def on_notification(self, notification: Notification) -> None:
         method, said = notification.method, notification.params or {}
         params = self.intercept(method, said) if self.intercept else said
-        if params is None:
+        if params is None or method == PROGRESS:  # of what nobody waits for any more
             return
         if method == "notifications/message":
             self._warn(method, params)

@@ -216,6 +216,27 @@ async def test_a_tool_that_needs_a_task_is_called_like_any_other() -> None:
     assert reports == [(0, None, ""), (1, None, "half")]
 
 
+async def test_the_progress_of_a_task_is_heard_until_it_ends() -> None:
+    reports: list[Any] = []
+    others: list[Any] = []
+
+    def told(done: float, token: Any = 4) -> Notification:
+        return Notification("notifications/progress", {"progressToken": token, "progress": done, "total": 4})
+
+    class Reporter(ForeignServer):
+        async def say(self, *messages: Message) -> None:
+            looks = len(self.asked("tasks/get"))
+            await super().say(told(looks), told(9, 99), told(9, None), *messages)
+
+    server = Reporter(runner(task("working", statusMessage="half"), task("completed")).answers)
+    async with connected(server, on_notification=lambda *heard: others.append(heard)) as client:
+        await client.list_tools()
+        await client.call_tool("slow", progress=lambda *report: reports.append(report))
+        await client.ping()
+    assert reports == [(0, 4, ""), (0, 4, ""), (1, 4, ""), (1, 4, "half"), (2, 4, "")]
+    assert others == []
+
+
 async def test_that_it_needs_one_may_show_only_when_it_is_called() -> None:
     server = runner(task("completed"))
     async with connected(server) as client:
