@@ -233,7 +233,7 @@ async def test_the_progress_of_a_task_is_heard_until_it_ends() -> None:
         await client.list_tools()
         await client.call_tool("slow", progress=lambda *report: reports.append(report))
         await client.ping()
-    assert reports == [(0, 4, ""), (0, 4, ""), (1, 4, ""), (1, 4, "half"), (2, 4, "")]
+    assert reports == [(0, 4, ""), (0, 4, ""), (1, 4, ""), (1, 4, "half"), (2, 4, ""), (2, 4, "")]
     assert others == []
 
 
