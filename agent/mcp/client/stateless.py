@@ -103,10 +103,13 @@ class StatelessClient:
                 case "input_required":
                     added = await self._answer(method, result, round)
                 case "task" if method == "tools/call":
-                    return await tasks.follow(result, self._requests.send, self._handle, on_progress), True
+                    return await self._follow(result, on_progress), True
                 case kind:
                     raise Unreadable(f"The server answered {method} with a result of an unknown kind, {kind!r}.")
         raise Unreadable(f"The server answered {method} with questions {ROUNDS} times, and never with a result.")
+
+    async def _follow(self, task: Mapping[str, Any], on_progress: OnProgress | None) -> Mapping[str, Any]:
+        return await tasks.follow(task, self._requests.send, self._handle, self._subscriptions.following, on_progress)
 
     async def _answer(self, method: str, result: Mapping[str, Any], round: int) -> Params:
         wishes = read_wishes(method, result)

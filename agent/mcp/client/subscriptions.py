@@ -6,13 +6,15 @@ counts as changed. Section "Utilities, Subscriptions" (2026-07-28).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
+from agent.mcp.client.task_news import TaskNews
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import Params, RequestId, as_request_id
 from agent.mcp.lifecycle import NotOffered
@@ -20,6 +22,7 @@ from agent.mcp.peer import CANCELLED
 from agent.mcp.session import McpError, OnSending, Unreadable
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+TASK_CHANGED = "notifications/tasks"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 ACKNOWLEDGE_SECONDS = 10.0  # for the server to say what it will tell
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 30.0  # before a stream that ended is asked for again
@@ -41,10 +44,11 @@ OnChange = Callable[[str, Params], None]
 class Subscription:
     """`honoured` is what the server agreed to tell. `is_late`: what it is about may have changed unheard.
 
-    `scope` ends it, `attempt` only the request that is open.
+    `scope` ends it, `attempt` only the request that is open. `news` hears it if it is about a task.
     """
 
     wanted: Wanted
+    news: TaskNews | None = None
     honoured: Wanted = field(default_factory=dict)
     is_late: bool = False
     fault: Exception | None = None
@@ -110,6 +114,17 @@ class Subscriptions:
         if made := self._resources.pop(uri, None):
             made.scope.cancel()
 
+    @contextmanager
+    def following(self, task: str) -> Iterator[TaskNews]:
+        """Hear of a task while the block lasts, if the server tells of tasks at all."""
+        news = TaskNews(task)
+        made = Subscription({"taskIds": [task]}, news)
+        self._tasks.start_soon(self._keep, made)
+        try:
+            yield news
+        finally:
+            made.scope.cancel()
+
     def hear(self, method: str, params: Params) -> bool:
         """Whether the notification was about a subscription itself, or of one that is none of ours."""
         if method == CANCELLED:
@@ -117,6 +132,9 @@ class Subscriptions:
         meta = params.get("_meta")
         id = as_request_id(meta.get(SUBSCRIPTION_KEY)) if isinstance(meta, dict) else None
         found = None if id is None else self._open.get(id)
+        if method == TASK_CHANGED and found and found.news:
+            found.news.tell(params)
+            return True
         if method != ACKNOWLEDGED:
             return id is not None and found is None
         if found:
@@ -136,6 +154,11 @@ class Subscriptions:
                 self._on_change(method, params)
         subscription.is_late = True
         subscription.settle()
+        if subscription.news:
+            if subscription.honoured.get("taskIds"):
+                subscription.news.turn(is_told=True)
+            else:
+                subscription.scope.cancel()  # to hear nothing there is no need to listen
 
     async def _keep(self, subscription: Subscription) -> None:
         """Ask again whenever the stream ends, but not a server that refuses: it would do so again."""
@@ -166,6 +189,8 @@ class Subscriptions:
                 await self._listen({"notifications": dict(subscription.wanted)}, begin)
         finally:
             self._open = {id: each for id, each in self._open.items() if each is not subscription}
+            if subscription.news:
+                subscription.news.turn(is_told=False)
 
 
 def without_tag(params: Params) -> Params:

@@ -1,18 +1,19 @@
 """Calls that a server turns into tasks, from the caller's end (extension `io.modelcontextprotocol/tasks`).
 
-The server may answer the call of a tool with a task instead of a result. We look after it until it is done: ask how it
-goes, answer what it wants to know, and give it up if the caller does.
+The server may answer the call of a tool with a task instead of a result. We look after it until it is done: hear or ask
+how it goes, answer what it wants to know, and give it up if the caller does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
+from agent.mcp.client.task_news import TaskNews
 from agent.mcp.client.wishes import INPUT_REQUIRED, Handle, Questions, fulfil, read_questions
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import INTERNAL_ERROR, Params
@@ -25,6 +26,7 @@ FAREWELL_SECONDS = 1.0  # for the server to hear that a task is no longer wanted
 LOST_IN_A_ROW = 3  # looks at a task that may fail on the way: the task itself goes on
 
 Send = Callable[[str, Params], Awaitable[dict[str, Any]]]
+Following = Callable[[str], AbstractContextManager[TaskNews]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,11 @@ def read_task(raw: Any) -> Task:
 
 
 async def follow(
-    created: Mapping[str, Any], send: Send, handle: Handle, on_progress: OnProgress | None = None
+    created: Mapping[str, Any], send: Send, handle: Handle, following: Following, on_progress: OnProgress | None = None
 ) -> Mapping[str, Any]:
     """The result of the call that became this task. Leaving early cancels the task.
 
-    `send` sends a request, `handle` answers the server's questions.
+    `send` sends a request, `handle` answers the server's questions, `following` hears of the task by its id.
 
     Raises:
         McpError: the task failed, or the server knows nothing of it any more.
@@ -76,7 +78,8 @@ async def follow(
     task = read_task(created)
     watch = _Watch(task.id, send, handle, on_progress)
     try:
-        return await watch.result(task)
+        with following(task.id) as news:
+            return await watch.result(task, news)
     finally:
         if not watch.is_over:
             await cancel(task.id, send)
@@ -89,7 +92,7 @@ class _Watch:
         self._looks = 0
         self.is_over = False
 
-    async def result(self, task: Task) -> Mapping[str, Any]:
+    async def result(self, task: Task, news: TaskNews) -> Mapping[str, Any]:
         began = anyio.current_time()
         while not self._ends(task):
             if task.lives is not None and anyio.current_time() > began + task.lives + GRACE_SECONDS:
@@ -98,8 +101,8 @@ class _Watch:
             if task.status == INPUT_REQUIRED and await self._answer(task):
                 task = await self._look()
                 continue
-            await anyio.sleep(task.poll)
-            task = await self._look()
+            told = await news.next(task.poll)
+            task = await self._look() if told is None else self._read(told)
         return _outcome(task)
 
     def _ends(self, task: Task) -> bool:
@@ -119,6 +122,10 @@ class _Watch:
             self._answered |= answers.keys()
             await self._send("tasks/update", {"taskId": self._id, "inputResponses": answers})
         return bool(questions)
+
+    def _read(self, told: Mapping[str, Any]) -> Task:
+        self._looks += 1
+        return read_task(told)
 
     async def _look(self) -> Task:
         self._looks += 1

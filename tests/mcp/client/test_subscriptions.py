@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -9,45 +9,18 @@ import pytest
 
 from agent.mcp.client.client import Client
 from agent.mcp.client.subscriptions import missed, without_tag
-from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Message, Notification, Request, Result
+from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Message, Notification, Request
 from agent.mcp.lifecycle import NotOffered
 from agent.mcp.session import McpError, Unreadable
-from tests.mcp.foreign_server import ForeignServer, connected, tool
-from tests.mcp.modern_server import META, complete, discovered, meta
+from tests.mcp.broadcaster import Broadcaster, tagged
+from tests.mcp.foreign_server import connected, tool
+from tests.mcp.modern_server import META, complete, meta
 
 pytestmark = pytest.mark.anyio
 
 LISTS = {"tools": {"listChanged": True}, "prompts": {"listChanged": True}, "resources": {"listChanged": True}}
 RESOURCES = {"resources": {"subscribe": True}}
 TOOLS_CHANGED, UPDATED = "notifications/tools/list_changed", "notifications/resources/updated"
-
-
-class Broadcaster(ForeignServer):
-    """Agrees to everything that is subscribed to, or to `honoured`; `listening` are the requests that are open."""
-
-    def __init__(self, capabilities: Mapping[str, Any], honoured: Any = None, **answers: Any) -> None:
-        super().__init__({"server/discover": discovered(capabilities=capabilities)} | answers)
-        self.honoured = honoured
-        self.listening: dict[Any, Mapping[str, Any]] = {}
-        self.heard = anyio.Event()
-
-    def _answer(self, request: Request) -> Message:
-        if request.method != "subscriptions/listen" or request.method in self.answers:
-            return super()._answer(request)
-        assert request.params
-        self.listening[request.id] = wanted = request.params["notifications"]
-        self.heard.set()
-        self.heard = anyio.Event()
-        agreed = wanted if self.honoured is None else self.honoured
-        return tagged(request.id, "notifications/subscriptions/acknowledged", notifications=agreed)
-
-    async def end(self, id: Any) -> None:
-        del self.listening[id]
-        await self.say(Result(id, complete(_meta={META + "subscriptionId": id})))
-
-
-def tagged(id: Any, method: str, **params: Any) -> Notification:
-    return Notification(method, params | {"_meta": {META + "subscriptionId": id}})
 
 
 @asynccontextmanager

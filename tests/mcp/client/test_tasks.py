@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import anyio
 import pytest
 from mcp_types import TextContent
 
+from agent.mcp.client.task_news import TaskNews
 from agent.mcp.client.tasks import Task, follow, read_task
 from agent.mcp.client.wishes import WishRefused
 from agent.mcp.envelope import ConnectionLost
@@ -206,9 +208,12 @@ async def test_a_look_that_is_lost_on_the_way_is_repeated(monkeypatch: pytest.Mo
     async def handle(question: Any, context: Any) -> Any:
         raise AssertionError("nothing is asked")
 
-    assert await follow(created(), send, handle) == DONE
+    def following(id: str) -> AbstractContextManager[TaskNews]:
+        return nullcontext(TaskNews(id))
+
+    assert await follow(created(), send, handle, following) == DONE
     with pytest.raises(ConnectionLost, match="gone"):
-        await follow(created(), send, handle)
+        await follow(created(), send, handle, following)
     assert sent == ["tasks/get"] * 6 + ["tasks/cancel"]
 
 
