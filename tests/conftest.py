@@ -17,6 +17,7 @@ from agent.mcp.session import Session
 from tests.wire_watch import WatchedChannel
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 # A run in the background inherits that interrupts are ignored, and so would every process that the tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,6 +59,14 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket.socket, "connect", connect_here)
     monkeypatch.setattr(socket, "getaddrinfo", resolve_here)
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_they_were() -> Iterator[None]:
+    """Whoever takes a signal gives it back: the tests that come after run in the same process."""
+    before = [signal.getsignal(each) for each in SIGNALS]
+    yield
+    assert [signal.getsignal(each) for each in SIGNALS] == before
 
 
 @pytest.fixture(autouse=True)

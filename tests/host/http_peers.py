@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 import anyio
@@ -19,13 +19,24 @@ class Seat(BaseModel):
     place: str
 
 
+class Embedded(uvicorn.Server):
+    """One that leaves the signals of its process alone.
+
+    Of two that end in the order in which they began, the first would stay the one to hear of a signal, and whoever
+    asks it whether the process ends would be told so from then on.
+    """
+
+    def capture_signals(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
 class Peer:
     """A server that runs; `address` has no path."""
 
     def __init__(self, app: App, listening: socket.socket) -> None:
         self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         self._listening = listening
-        self._server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1))
+        self._server = Embedded(uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1))
         self._stopped = anyio.Event()
 
     async def run(self) -> None:
