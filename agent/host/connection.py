@@ -145,6 +145,7 @@ class Connection:
                     capabilities=self._features.capabilities(self.name),
                     on_notification=self._hear,
                     on_notice=self._notice,
+                    on_deprecated=self._note,
                     protocol=self.table.protocol,
                     verdicts=self._verdicts,
                 ) as client,
@@ -253,10 +254,13 @@ class Connection:
             self._features.hear(self.name, method, params)
 
     def _notice(self, text: str) -> None:
-        """Noise on stdout is counted anyway, and what is deprecated is for the server's author: of interest to few."""
-        is_minor = self._noise > self._noise_noticed or "deprecate" in text
-        self._noise_noticed = self._noise
-        self._outbox.emit(Noticed(self.name, "info" if is_minor else "warning", self._mask(text)))
+        """Noise on stdout is counted anyway: its first is of interest to few."""
+        is_noise, self._noise_noticed = self._noise > self._noise_noticed, self._noise
+        self._outbox.emit(Noticed(self.name, "info" if is_noise else "warning", self._mask(text)))
+
+    def _note(self, text: str) -> None:
+        """For the server's author, and of interest to few."""
+        self._outbox.emit(Noticed(self.name, "info", self._mask(text)))
 
     def _become(self, state: State, detail: str = "") -> None:
         detail = self._mask(detail)

@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import ObjectStream
 
 from agent.host.trace import Tap
-from agent.mcp.envelope import Channel, ConnectionLost, Envelope, Inbound, Transport
+from agent.mcp.envelope import Channel, ConnectionLost, Envelope, Inbound, Transport, fell_back
 
 
 class Lifeline:
@@ -65,6 +65,10 @@ class Lifeline:
 class _Watched(ObjectStream[Any]):
     def __init__(self, channel: Channel, lifeline: Lifeline) -> None:
         self._channel, self._lifeline = channel, lifeline
+
+    @property
+    def fell_back(self) -> bool:
+        return fell_back(self._channel)
 
     async def receive(self) -> Inbound:
         try:

@@ -84,6 +84,11 @@ class Located(Protocol):
     url: str
 
 
+def fell_back(channel: Channel) -> bool:
+    """Whether it turned out to be the HTTP+SSE of 2024-11-05, where Streamable HTTP was hoped for."""
+    return getattr(channel, "fell_back", False) is True
+
+
 class ConnectionLost(Exception):
     """The other side is gone. The text is a sentence that says what is known of why."""
 

@@ -11,6 +11,7 @@ from agent.chat.questions import Answer, FillForm
 from agent.host.errors import HostError
 from agent.host.transports import is_readable_on_the_way, reach
 from agent.mcp import Server
+from agent.mcp.client.deprecations import HTTP_SSE
 from agent.mcp.transports.http_server import asgi_app
 from tests.host.http_peers import App, answering, official_app, served, serving
 from tests.host.scene import Scene, configure, scene
@@ -51,6 +52,7 @@ async def test_our_own_server_over_either_transport(path: str) -> None:
         [server] = view.host.servers()
         shown = (server.name, server.state, server.detail, server.transport)
         assert shown == ("far", "ready", "1 tool, 1 resource", "sse" if path == "/sse" else "http")
+    assert view.events(Noticed) == ([Noticed("far", "info", HTTP_SSE)] if path == "/sse" else [])
 
 
 @pytest.mark.parametrize("sse", [False, True])

@@ -64,7 +64,8 @@ class Client:
     default is sampling, forms and roots.
 
     `on_notification(method, params)` hears what the server tells, `on_notice(text)` what a person may want to know
-    about a server that does not keep the rules. Both are called from the reader and must not block.
+    about a server that does not keep the rules, `on_deprecated(text)`, or else `on_notice` too, what it uses although
+    the protocol is about to let go of it. All are called from the reader and must not block.
 
     `protocol` is the one revision to speak, or "auto" to find out what the server speaks; `verdicts` remembers that
     from one time to the next. `trace` is asked for the trace context of each request.
@@ -85,6 +86,7 @@ class Client:
         capabilities: lifecycle.Capabilities | None = None,
         on_notification: OnNotification | None = None,
         on_notice: OnNotice | None = None,
+        on_deprecated: OnNotice | None = None,
         client_info: Mapping[str, Any] | None = None,
         protocol: str = AUTO,
         verdicts: Verdicts | None = None,
@@ -95,7 +97,7 @@ class Client:
         declared = (ALL_CAPABILITIES if capabilities is None else capabilities) if answer else {}
         self._transport, self._trace = transport, trace
         self._introduction = Introduction(client_info or CLIENT_INFO, protocol, verdicts)
-        self._listener = Listener(declared, answer, on_notification, on_notice)
+        self._listener = Listener(declared, answer, on_notification, on_notice, on_deprecated)
         self._dialect: Dialect
 
     async def __aenter__(self) -> Self:

@@ -8,6 +8,7 @@ from agent.mcp.jsonrpc import Params
 from agent.mcp.lifecycle import at_least
 
 SUNSET = "2026-07-28"
+HTTP_SSE = "The server is reached over HTTP+SSE, which revision 2025-03-26 deprecates; it should offer Streamable HTTP."
 LEAVING = {
     "sampling/createMessage": ("sampling", "should call a model itself"),
     "roots/list": ("roots", "should take folders as arguments"),

@@ -30,9 +30,11 @@ class Listener:
         answer: Answer | None,
         on_notification: OnNotification | None,
         on_notice: OnNotice | None,
+        on_deprecated: OnNotice | None = None,
     ) -> None:
         self.declared, self.revision = declared, lifecycle.NEWEST_HANDSHAKE
         self._answer, self._on_notification, self._on_notice = answer, on_notification, on_notice
+        self._on_deprecated = on_deprecated or on_notice
         self.intercept: Intercept | None = None
         self._reported: set[str] = set()
 
@@ -46,7 +48,7 @@ class Listener:
         if refusal := lifecycle.objection(request.method, params, self.declared, self.revision):
             raise McpError(*refusal)
         assert self._answer, "without it nothing is declared, and everything was refused"
-        self._warn(request.method, params)
+        self.note_deprecated(deprecated(request.method, params, self.revision))
         return lifecycle.shaped(request.method, await self._answer(request.method, params), self.revision)
 
     def on_notification(self, notification: Notification) -> None:
@@ -55,7 +57,7 @@ class Listener:
         if params is None or method == PROGRESS:  # of what nobody waits for any more
             return
         if method == "notifications/message":
-            self._warn(method, params)
+            self.note_deprecated(deprecated(method, params, self.revision))
         if self._on_notification:
             self._on_notification(method, params)
 
@@ -65,12 +67,12 @@ class Listener:
             self._reported.add(kind)
             self.notice(text)
 
-    def _warn(self, method: str, params: Params) -> None:
-        """Of what is deprecated, once each."""
-        warning = deprecated(method, params, self.revision)
-        if warning and warning not in self._reported:
-            self._reported.add(warning)
-            self.notice(warning)
+    def note_deprecated(self, sentence: str | None) -> None:
+        """What the server uses although it is deprecated, once each; None if it is not."""
+        if sentence and sentence not in self._reported:
+            self._reported.add(sentence)
+            if self._on_deprecated:
+                self._on_deprecated(sentence)
 
     def notice(self, text: str) -> None:
         if self._on_notice:

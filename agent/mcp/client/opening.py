@@ -17,6 +17,7 @@ import anyio
 
 from agent.mcp import lifecycle
 from agent.mcp.background import background
+from agent.mcp.client.deprecations import HTTP_SSE
 from agent.mcp.client.listener import Listener
 from agent.mcp.client.probing import (
     Again,
@@ -28,7 +29,7 @@ from agent.mcp.client.probing import (
     read_refusal,
     undeclared,
 )
-from agent.mcp.envelope import Addressed, ConnectionLost, Located, Transport
+from agent.mcp.envelope import Addressed, ConnectionLost, Located, Transport, fell_back
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND
 from agent.mcp.lifecycle import HANDSHAKE_REVISIONS, STATELESS_REVISIONS, Agreement, HandshakeFailed
 from agent.mcp.session import McpError, Session, Unreadable, open_session
@@ -81,6 +82,8 @@ async def open_conversation(
                     raise
                 shakes_first = not shakes_first
                 continue
+            if fell_back(channel):
+                listener.note_deprecated(HTTP_SSE)
             if verdicts is not None and agreement.revision != remembered:
                 verdicts.set(key, agreement.revision)
             yield opening, agreement

@@ -71,6 +71,8 @@ async def sse(
 class SseChannel(ObjectStream[Any]):
     """`run` reads the stream and hands on what comes, at last why it ended; `receive` gives what was handed on."""
 
+    fell_back = True  # see `agent.mcp.envelope.fell_back`
+
     def __init__(self, caller: HttpCaller, limit: int, deliver: Deliver, receive: Receive | None = None) -> None:
         self._caller, self._deliver, self._receive = caller, deliver, receive
         self._incoming = Incoming(None, limit)

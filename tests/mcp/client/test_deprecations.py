@@ -34,7 +34,8 @@ def test_what_is_deprecated_since_when(method: str, params: Any, since: str | No
 
 
 @pytest.mark.anyio
-async def test_a_server_is_warned_of_once_for_each_thing() -> None:
+@pytest.mark.parametrize("apart", [True, False])
+async def test_a_server_is_warned_of_once_for_each_thing(apart: bool) -> None:
     async def willing(method: str, params: Any) -> dict[str, Any]:
         return {"roots": []}
 
@@ -42,9 +43,12 @@ async def test_a_server_is_warned_of_once_for_each_thing() -> None:
     log = Notification("notifications/message", {"level": "info", "data": "x"})
     rounds = [asks(None, a=("roots/list", {})), asks(None, b=("roots/list", {})), text("done")]
     server = ForeignServer({"server/discover": discovered(), "tools/call": in_turn(rounds)})
-    async with connected(server, answer=willing, on_notice=notices.append) as client:
+    others: list[str] = []
+    heard = {"on_deprecated": notices.append, "on_notice": others.append} if apart else {"on_notice": notices.append}
+    async with connected(server, answer=willing, **heard) as client:
         server.before = (log, log)
         await client.call_tool("x")
+    assert others == []
     assert notices == [
         "The server uses log messages, which revision 2026-07-28 deprecates; it should log to stderr.",
         "The server uses roots, which revision 2026-07-28 deprecates; it should take folders as arguments.",

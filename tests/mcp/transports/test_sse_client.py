@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import anyio
 import pytest
 
 from agent.mcp.client.client import Client
-from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope
+from agent.mcp.client.deprecations import HTTP_SSE
+from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope, Transport
 from agent.mcp.exchange import Refused
 from agent.mcp.jsonrpc import Notification, Request, Result
 from agent.mcp.transports import sse_client
@@ -91,6 +92,21 @@ async def test_a_client_falls_back_to_it_without_being_told() -> None:
         "notifications/initialized",
         "ping",
     ]
+
+
+@pytest.mark.parametrize("transport", [http, sse])
+async def test_that_it_is_deprecated_is_noted_once(transport: Callable[..., Transport]) -> None:
+    noted: list[str] = []
+    noticed: list[str] = []
+    with anyio.fail_after(5):
+        async with bridge(Scripted(OldServer())) as network:
+            url = transport(URL, transport=network)
+            async with Client(
+                url, protocol="2024-11-05", on_deprecated=noted.append, on_notice=noticed.append
+            ) as client:
+                await client.ping()
+    assert noted == [HTTP_SSE]
+    assert noticed == []
 
 
 async def test_what_it_fell_back_to_ends_the_connection_with_its_stream() -> None:
