@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from agent.host.toolbox import HostToolbox
     from agent.mcp.client.client import Client, Progress
-    from agent.mcp.wire import ReadResult, ToolResult
+    from agent.mcp.wire import PromptResult, ReadResult, ToolResult
 
 T = TypeVar("T")
 
@@ -213,16 +213,13 @@ class Host:
 
     async def prompt(
         self, name: str, arguments: Mapping[str, str] | None = None, server: str | None = None
-    ) -> list[UserMessage | AssistantMessage]:
-        """A prompt filled in, as the messages of a conversation."""
-        from agent.host.content import messages_of
-
+    ) -> PromptResult:
+        """A prompt filled in; `agent.host.content.messages_of` makes messages of a conversation of it."""
         found = self.catalogue.find_prompt(name, server)
         connection = self._servers[found.server]
-        result = await self._by_hand(
+        return await self._by_hand(
             connection, f"the prompt {found.item.name}", lambda c: c.get_prompt(found.item.name, arguments)
         )
-        return messages_of(result)
 
     async def _by_hand(
         self,

@@ -146,15 +146,17 @@ async def _read(host: Host, invocation: Invocation) -> Outcome:
 
 
 async def _prompt(host: Host, invocation: Invocation) -> Outcome:
+    from agent.host.content import messages_of
+
     name, *words = invocation.arguments
-    messages = await host.prompt(name, read_texts(words))
+    result = await host.prompt(name, read_texts(words))
     said = [
         f"{type(message).__name__.removesuffix('Message').lower()}: {part.text}"
-        for message in messages
+        for message in messages_of(result)
         for part in message.content
         if isinstance(part, Text)
     ]
-    return _listed(invocation, record(messages), clean("\n".join(said)))
+    return _listed(invocation, _plain(result.raw), clean("\n".join(said)))
 
 
 def _only(invocation: Invocation) -> str | None:

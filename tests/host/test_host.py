@@ -14,6 +14,7 @@ from agent import load_config, open_host
 from agent.chat.events import TurnEnded
 from agent.chat.messages import AssistantMessage, Image, Stop, Text, Usage, UserMessage, user
 from agent.host.config import ConfigError
+from agent.host.content import messages_of
 from agent.host.errors import HostError
 from agent.host.host import Reply
 from agent.mcp import Server, memory
@@ -245,7 +246,7 @@ async def test_a_resource_is_read_from_the_server_that_has_it() -> None:
 
 async def test_a_prompt_comes_as_the_messages_of_a_conversation() -> None:
     async with one() as view:
-        assert await view.host.prompt("explain", {"topic": "rain"}) == [
+        assert messages_of(await view.host.prompt("explain", {"topic": "rain"})) == [
             UserMessage((Text("Explain rain, plain."),)),
             AssistantMessage((Text("Gladly."),)),
             UserMessage((Image("iV", "image/png"),)),

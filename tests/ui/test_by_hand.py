@@ -90,6 +90,10 @@ def test_resources_and_prompts_are_listed_and_read(tmp_path: Path) -> None:
     done = start([*DEMO, "prompt", "code_review", '{"code": "x = 1"}'], tmp_path)
     assert done.out.startswith("user: ")
     assert "x = 1" in done.out
+    said = done.out.removeprefix("user: ").removesuffix("\n")
+    done = start([*DEMO, "prompt", "code_review", '{"code": "x = 1"}', "--json"], tmp_path)
+    (message,) = json.loads(done.out)["messages"]
+    assert message == {"role": "user", "content": {"type": "text", "text": said}}
 
 
 def test_the_servers_are_shown_with_what_is_wrong_with_them(tmp_path: Path) -> None:

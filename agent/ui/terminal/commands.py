@@ -140,7 +140,9 @@ async def _use_prompt(chat: Chat, name: str, typed: str) -> None:
         if answer.verdict != "accept":
             return
         arguments |= answer.content or {}
-    messages = await chat.host.prompt(name, arguments)
+    from agent.host.content import messages_of
+
+    messages = messages_of(await chat.host.prompt(name, arguments))
     if not messages:
         raise ArgumentsError(f"The prompt {name} is empty.")
     *before, last = messages
