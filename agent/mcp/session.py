@@ -4,7 +4,7 @@ The Peer decides what a message means; here is only what needs tasks and time. T
 
 * There is one reader. It never awaits a handler, so that a server which asks us something in the middle of our own
   call is served while we wait, and cancellation overtakes the work it cancels.
-* Every handler has a scope of its own (`handling`), which the reader cancels when the request is withdrawn.
+* Every handler has a scope of its own (`inbound`), which the reader cancels when the request is withdrawn.
 * Whoever stops waiting says so (`notifications/cancelled`), under a bounded shield: the connection may be stuck.
 """
 
@@ -23,7 +23,7 @@ from anyio.abc import TaskGroup
 from agent.mcp.background import background
 from agent.mcp.batches import Batch
 from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope, Garbled, Inbound
-from agent.mcp.handling import Handling
+from agent.mcp.inbound import InboundRequests
 from agent.mcp.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -84,15 +84,13 @@ class _Waiter:
     outcome: Result | Failure | Exception | None = None
 
     def settle(self, outcome: Result | Failure | Exception) -> None:
-        self.outcome = outcome
+        """The first one counts: the session may end before the caller has woken up to its answer."""
+        self.outcome = self.outcome or outcome
         self.done.set()
 
 
 class Session:
-    """Made by `open_session`. `heard` is set with the other side's first sign of life, or when it is gone.
-
-    `answers` is unset by a client of the stateless era, which says nothing but requests and notifications.
-    """
+    """Made by `open_session`. `heard` is set with the other side's first sign of life, or when it is gone."""
 
     def __init__(
         self, channel: Channel, handler: Handler, tasks: TaskGroup, *, refuses_garbage: bool, batching: Batching
@@ -100,9 +98,9 @@ class Session:
         self._channel, self._handler = channel, handler
         self._refuses_garbage, self._batching = refuses_garbage, batching
         self._peer = Peer()
-        self.answers = True
+        self._answers = True
         self._waiters: dict[RequestId, _Waiter] = {}
-        self._handling = Handling(self._peer, tasks, self.handle, self._send)
+        self._inbound = InboundRequests(self._peer, tasks, self.handle, self._send)
         self._lost: str | None = None
         self.heard, self.closed = anyio.Event(), anyio.Event()
 
@@ -133,7 +131,7 @@ class Session:
         if on_sending:
             on_sending(request.id)
         try:
-            await self._ask(request.id, Envelope((request,), about=about, context=context or {}))
+            await self._send_request(request.id, Envelope((request,), about=about, context=context or {}))
             await waiter.done.wait()
         finally:
             del self._waiters[request.id]
@@ -141,7 +139,7 @@ class Session:
             goodbye = self._peer.abandon(request.id, "the caller no longer waits")
             if goodbye and method != "initialize" and not self._lost:
                 with anyio.move_on_after(FAREWELL_SECONDS, shield=True):
-                    await self._say(goodbye)
+                    await self._send_message(goodbye)
         match waiter.outcome:
             case Result(value=value):
                 return value
@@ -154,13 +152,17 @@ class Session:
 
     async def notify(self, method: str, params: Params | None = None, *, about: RequestId | None = None) -> None:
         """Tell something nobody answers. On a lost connection it is pointless, not wrong."""
-        await self._say(Notification(method, params), about)
+        await self._send_message(Notification(method, params), about)
+
+    def stop_answering(self) -> None:
+        """From now on drop the other side's requests: a client of the stateless era has no answers to give."""
+        self._answers = False
 
     async def idle(self) -> None:
         """Wait until no handler runs."""
-        await self._handling.idle()
+        await self._inbound.idle()
 
-    async def _say(self, message: Message, about: RequestId | None = None) -> None:
+    async def _send_message(self, message: Message, about: RequestId | None = None) -> None:
         await self._send(Envelope((message,), about=about))
 
     async def _send(self, item: Envelope) -> None:
@@ -169,7 +171,7 @@ class Session:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             logger.debug("the connection closed before %d messages could be sent", len(item.messages))
 
-    async def _ask(self, id: RequestId, item: Envelope) -> None:
+    async def _send_request(self, id: RequestId, item: Envelope) -> None:
         try:
             await self._channel.send(item)
         except Exception as error:  # whatever it is: what never left is not withdrawn
@@ -184,10 +186,10 @@ class Session:
         """Read until the other side is gone."""
         lost = CLOSED
         try:
-            await self._take(await self._channel.receive())
+            await self._receive(await self._channel.receive())
             self.heard.set()
             while True:
-                await self._take(await self._channel.receive())
+                await self._receive(await self._channel.receive())
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             pass
         except ConnectionLost as error:
@@ -199,22 +201,22 @@ class Session:
             for waiter in list(self._waiters.values()):
                 waiter.settle(ConnectionLost(lost))
 
-    async def _take(self, item: Inbound) -> None:
+    async def _receive(self, item: Inbound) -> None:
         match item:
             case Envelope(messages=messages, batch=batch, context=context):
                 if batch:
-                    await self._take_batch(messages, context)
+                    await self._receive_batch(messages, context)
                 else:
                     for message in messages:
-                        await self._hear(message, context)
+                        await self._dispatch(message, context)
             case Garbled():
-                await self._puzzle(item)
+                await self._on_unreadable(item)
             case Closed(about=about, error=error):
                 if self._peer.awaits(about) and (waiter := self._waiters.get(about)):
                     self._peer.abandon(about, "its stream closed")
                     waiter.settle(error or ConnectionLost("The stream closed without an answer."))
 
-    async def _take_batch(self, messages: tuple[Message, ...], context: Mapping[str, Any]) -> None:
+    async def _receive_batch(self, messages: tuple[Message, ...], context: Mapping[str, Any]) -> None:
         if self._refuses_garbage and not self._batching():
             await self._refuse(Failure(None, INVALID_REQUEST, "This revision of the protocol has no batches."))
             return
@@ -223,12 +225,12 @@ class Session:
             if isinstance(message, Request) and message.method == "initialize":
                 await self._refuse(Failure(message.id, INVALID_REQUEST, "A session does not begin in a batch."))
             else:
-                await self._hear(message, context, batch)
+                await self._dispatch(message, context, batch)
         if batch:
-            await self._handling.answer_together(batch.seal())
+            await self._inbound.answer_together(batch.seal())
 
-    async def _hear(self, message: Message, context: Mapping[str, Any], batch: Batch | None = None) -> None:
-        if isinstance(message, Request) and not self.answers:
+    async def _dispatch(self, message: Message, context: Mapping[str, Any], batch: Batch | None = None) -> None:
+        if isinstance(message, Request) and not self._answers:
             logger.debug("a request where the revision has none: %s", message.method)
             return
         match self._peer.receive(message):
@@ -236,20 +238,20 @@ class Session:
                 if waiter := self._waiters.get(id):
                     waiter.settle(outcome)
             case Asked(request):
-                self._handling.start(request, context, batch)
+                self._inbound.start(request, context, batch)
             case Progressed(id, params):
                 if (waiter := self._waiters.get(id)) and waiter.on_progress:
-                    self._call(waiter.on_progress, params)
+                    self._call_safely(waiter.on_progress, params)
             case Told(notification):
-                self._call(self._handler.on_notification, notification)
+                self._call_safely(self._handler.on_notification, notification)
             case Withdrawn(id):
-                self._handling.withdraw(id)
+                self._inbound.withdraw(id)
             case Refused(reply):
                 await self._refuse(reply)
             case Stray() as stray:
-                self._call(self._handler.on_trouble, stray)
+                self._call_safely(self._handler.on_trouble, stray)
 
-    async def _puzzle(self, item: Garbled) -> None:
+    async def _on_unreadable(self, item: Garbled) -> None:
         """Make the best of what is no message: whoever waits for it must not wait for ever."""
         if self._refuses_garbage or item.kind == "request":
             await self._refuse(Failure(item.id if item.kind == "request" else None, item.code, item.reason))
@@ -259,13 +261,13 @@ class Session:
                 if any_of_them or (id == item.id and self._peer.awaits(id)):
                     self._peer.abandon(id, item.reason)
                     waiter.settle(Unreadable(f"The answer could not be read: {item.reason}."))
-        self._call(self._handler.on_trouble, item)
+        self._call_safely(self._handler.on_trouble, item)
 
     async def _refuse(self, reply: Failure) -> None:
         """The reader itself answers here, so it must not be held up by a peer that does not read."""
-        if self.answers:
+        if self._answers:
             with anyio.move_on_after(FAREWELL_SECONDS):
-                await self._say(reply)
+                await self._send_message(reply)
 
     async def handle(self, request: Request, context: Mapping[str, Any]) -> Result | Failure:
         """What our handler makes of a request, however that came here."""
@@ -277,7 +279,7 @@ class Session:
             logger.exception("handling %s", request.method)
             return Failure(request.id, INTERNAL_ERROR, "Internal error")
 
-    def _call(self, callback: Callable[..., None], *arguments: Any) -> None:
+    def _call_safely(self, callback: Callable[..., None], *arguments: Any) -> None:
         """What a callback does wrong must not end the reader."""
         try:
             callback(*arguments)

@@ -203,6 +203,33 @@ async def test_what_could_not_be_sent_is_not_withdrawn() -> None:
             assert await Far(far).hear() == Notification("next")
 
 
+@pytest.mark.parametrize("after", [Garbled(0, "too long", "", lost=True), None])
+async def test_what_comes_after_an_answer_in_the_same_read_changes_nothing(after: Garbled | None) -> None:
+    class Read(ObjectStream[Any]):
+        """Gives what it has without a wait in between; at the end the connection is lost."""
+
+        def __init__(self) -> None:
+            self.asked, self.left = anyio.Event(), [Envelope((Result(1, "here"),)), *([after] if after else [])]
+
+        async def send(self, item: Any) -> None:
+            self.asked.set()
+
+        async def receive(self) -> Any:
+            if not self.asked.is_set():
+                await self.asked.wait()
+            if self.left:
+                return self.left.pop(0)
+            raise ConnectionLost("gone")
+
+        async def send_eof(self) -> None: ...
+
+        async def aclose(self) -> None: ...
+
+    with anyio.fail_after(5):
+        async with open_session(Read(), Ear()) as session:
+            assert await session.request("a") == "here"
+
+
 async def test_withdrawing_on_a_stuck_connection_takes_bounded_time() -> None:
     class Stuck(ObjectStream[Any]):
         async def send(self, item: Any) -> None:
@@ -692,7 +719,7 @@ async def test_where_the_revision_has_no_batches_a_server_refuses_one_and_a_clie
 async def test_a_client_that_only_asks_does_not_answer() -> None:
     ear = Ear()
     async with talking(ear) as (session, far):
-        session.answers = False
+        session.stop_answering()
         await far.say(Request(1, "ping"), Notification("n"))
         await far.put(Garbled(INVALID_REQUEST, "bad", "{", 7, "request"))
         await session.notify("last")

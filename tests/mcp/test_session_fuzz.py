@@ -121,7 +121,7 @@ class Scene:
         for id in list(self.session._peer._owing):
             self.wire.put.send_nowait(Envelope((withdrawal(id),)))
         await self.reach("all is withdrawn")
-        await within_turns(lambda: not self.session._handling._running)
+        await within_turns(lambda: not self.session._inbound._running)
 
     async def reach(self, mark: str) -> None:
         """The reader serves on, and has come so far."""
@@ -204,6 +204,6 @@ def _expect_answers(steps: list[Any], wire: Wire, hears_batches: bool) -> None:
 
 
 def _expect_nothing_kept(session: Session) -> None:
-    handling = session._handling
+    handling = session._inbound
     assert (session._peer._owing, handling._scopes) == (set(), {})
     assert set(session._waiters) == session._peer._awaiting

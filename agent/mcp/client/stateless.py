@@ -39,7 +39,7 @@ class StatelessClient:
         self._requests = StatelessRequests(opening.session, meta, self._mirrors, trace, self._list_tools)
         self._cache = Cache()
         self._subscriptions = Subscriptions(background, self._listen, self._tell)
-        opening.session.answers = False
+        opening.session.stop_answering()
         self._listener.revision, self._listener.intercept = agreement.revision, self._hear
         self._subscriptions.follow_lists(agreement.capabilities)
 

