@@ -94,7 +94,7 @@ class Agent:
         limit = provider.max_tools if isinstance(provider, Capped) else None
         if limit is None or len(tools) <= limit:
             return tools
-        usable = [tool for tool in tools if self._permission(tool) != "deny"]
+        usable = [tool for tool in tools if self.policy.decide(tool.server, tool.name) != "deny"]
         told = f"{provider.name} takes {limit} tools, and there are {len(usable)}: it is not shown the last ones"
         if len(usable) > limit and told != self._told_of_limit:
             names = f"from {usable[limit].server}/{usable[limit].name} on"
@@ -188,7 +188,9 @@ class Agent:
         return None if answer.verdict == "cancel" else _Step(call, refusal=_failed(call, answer.why or DECLINED))
 
     def _permission(self, tool: Tool) -> Permission:
-        return self.policy.decide(tool.server, tool.name, harmless=tool.harmless)
+        """What is harmless need not be asked about. Whether it is may take a while to find out, so it comes last."""
+        permission = self.policy.decide(tool.server, tool.name)
+        return "allow" if permission == "ask" and tool.harmless else permission
 
     async def _execute(self, call: ToolCall, tool: Tool, results: dict[str, ToolResult]) -> None:
         self._outbox.emit(ToolStarted(call, tool.server, tool.name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 Permission = Literal["allow", "ask", "deny"]
@@ -16,22 +17,43 @@ def stricter(one: Permission, other: Permission) -> Permission:
 
 
 @dataclass(frozen=True, slots=True)
+class OfServer:
+    """The tools of one server: `server` is its name and no pattern, whatever is in it; `tool` may hold `*`."""
+
+    server: str
+    tool: str
+
+
+Rule = OfServer | str
+"""A text is a pattern of `server/tool`, in which `*` stands for anything and every other character for itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolPolicy:
-    """Patterns are `server/tool` with `*`. Any deny beats any allow, an allow beats the default."""
+    """Any deny beats any allow, an allow beats the default."""
 
     default: Permission = "ask"
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
+    allow: tuple[Rule, ...] = ()
+    deny: tuple[Rule, ...] = ()
 
-    def decide(self, server: str, tool: str, *, harmless: bool = False) -> Permission:
-        """`harmless` tools, which a trusted server says only read, need no approval unless the default forbids all."""
-        if _matches(server, tool, self.deny):
+    def decide(self, server: str, tool: str) -> Permission:
+        if any(_covers(rule, server, tool) for rule in self.deny):
             return "deny"
-        if _matches(server, tool, self.allow):
+        if any(_covers(rule, server, tool) for rule in self.allow):
             return "allow"
-        return "allow" if harmless and self.default == "ask" else self.default
+        return self.default
 
 
-def _matches(server: str, tool: str, patterns: tuple[str, ...]) -> bool:
-    name = f"{server}/{tool}"
-    return any(re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), name, re.DOTALL) for pattern in patterns)
+def _covers(rule: Rule, server: str, tool: str) -> bool:
+    if isinstance(rule, OfServer):
+        return rule.server == server and _fits(rule.tool, tool)
+    return _fits(rule, f"{server}/{tool}")
+
+
+def _fits(pattern: str, name: str) -> bool:
+    return _compiled(pattern).fullmatch(name) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.escape(pattern).replace(r"\*", ".*"), re.DOTALL)

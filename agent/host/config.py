@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.chat.policy import ToolPolicy
+from agent.chat.policy import OfServer, Rule, ToolPolicy
 from agent.host import config_values
 from agent.host.config_answers import Answers, read_answers
 from agent.host.config_entries import (
@@ -74,10 +73,11 @@ class Config:
     @property
     def tool_policy(self) -> ToolPolicy:
         permissions = self.settings.permissions
-        allow, deny = list(permissions.allow), list(permissions.deny)
+        allow: list[Rule] = [*permissions.allow]
+        deny: list[Rule] = [*permissions.deny]
         for name, table in self.servers.items():
-            allow += [f"{glob.escape(name)}/{pattern}" for pattern in table.tools.allow]
-            deny += [f"{glob.escape(name)}/{pattern}" for pattern in table.tools.deny]
+            allow += [OfServer(name, pattern) for pattern in table.tools.allow]
+            deny += [OfServer(name, pattern) for pattern in table.tools.deny]
         return ToolPolicy(permissions.default, tuple(allow), tuple(deny))
 
 

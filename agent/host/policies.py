@@ -26,7 +26,7 @@ def headless_policy(config: Config) -> Policy:
     def answer(question: Question) -> Answer | None:
         match question:
             case ApproveTool(server=server, tool=tool):
-                return Answer("decline", why=f"Nobody can be asked; allow it with --allow '{server}/{tool}' or --yes.")
+                return Answer("decline", why=f"Nobody can be asked; allow it with {_flags(f'{server}/{tool}')}.")
             case ApproveSampling(server=server) | ReviewSample(server=server):
                 if config.approval(server) == "allow":
                     return Answer("accept")
@@ -44,6 +44,11 @@ def headless_policy(config: Config) -> Policy:
                 return Answer("decline", why=unnamed)
 
     return answer
+
+
+def _flags(tool: str) -> str:
+    """What allows a tool. A name that would say more than itself, to us or to a shell, is not to be copied."""
+    return "--yes" if set(tool) & {"*", "'"} else f"--allow '{tool}' or --yes"
 
 
 def configured_answer(config: Config, form: FillForm) -> Answer | None:

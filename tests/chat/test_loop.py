@@ -29,7 +29,7 @@ from agent.chat.messages import (
     user,
 )
 from agent.chat.outbox import Outbox, Pending
-from agent.chat.policy import ToolPolicy
+from agent.chat.policy import Permission, ToolPolicy
 from agent.chat.provider import ProviderError
 from agent.chat.questions import Answer, ApproveTool, Question
 from tests.chat.scripted import USAGE, Adder, InterruptingOutbox, ScriptedProvider, Tools
@@ -246,6 +246,41 @@ async def test_an_allowed_tool_runs_unasked_even_if_it_is_not_harmless() -> None
     tool = Adder(harmless=False)
     await Agent(ScriptedProvider([ADD], ["3"]), Tools(tool), outbox, ToolPolicy(allow=("sums/*",))).turn(user("go"))
     assert (asked, len(tool.ran)) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("default", "harmless", "expected"),
+    [
+        ("ask", False, "asked"),
+        ("ask", True, "ran"),
+        ("allow", False, "ran"),
+        ("allow", True, "ran"),
+        ("deny", False, "refused"),
+        ("deny", True, "refused"),
+    ],
+)
+async def test_harmless_tools_need_no_approval_unless_all_are_forbidden(
+    default: Permission, harmless: bool, expected: str
+) -> None:
+    outbox, asked = answering(Answer("decline"))
+    tool = Adder(harmless=harmless)
+    await Agent(ScriptedProvider([ADD], ["ok"]), Tools(tool), outbox, ToolPolicy(default)).turn(user("go"))
+    assert (len(asked), len(tool.ran)) == (expected == "asked", expected == "ran")
+
+
+async def test_what_the_settings_decide_is_not_looked_into_any_further() -> None:
+    class Unread(Adder):
+        @property
+        def harmless(self) -> bool:  # type: ignore[override]
+            raise AssertionError("nobody needs to know")
+
+        @harmless.setter
+        def harmless(self, value: bool) -> None:
+            pass
+
+    for policy in (ToolPolicy("allow"), ToolPolicy("deny"), ToolPolicy(allow=("*",)), ToolPolicy(deny=("*",))):
+        agent = Agent(ScriptedProvider([ADD], ["ok"]), Tools(Unread()), Outbox(), policy)
+        assert (await agent.turn(user("go"))).stop is Stop.END
 
 
 # Ends.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.chat.policy import STRICTNESS, Permission, ToolPolicy, stricter
+from agent.chat.policy import STRICTNESS, OfServer, Permission, ToolPolicy, stricter
 
 PERMISSIONS = st.sampled_from(STRICTNESS)
 NAMES = st.text(min_size=1)
@@ -35,34 +35,37 @@ def test_a_pattern_has_stars_and_nothing_else(pattern: str, server: str, tool: s
     assert ToolPolicy("ask", allow=(pattern,)).decide(server, tool) == ("allow" if matches else "ask")
 
 
-@pytest.mark.parametrize(
-    ("default", "harmless", "expected"),
-    [
-        ("ask", False, "ask"),
-        ("ask", True, "allow"),
-        ("allow", False, "allow"),
-        ("allow", True, "allow"),
-        ("deny", False, "deny"),
-        ("deny", True, "deny"),
-    ],
-)
-def test_without_a_pattern_the_default_decides(default: Permission, harmless: bool, expected: Permission) -> None:
-    assert ToolPolicy(default).decide("fs", "read", harmless=harmless) == expected
+@pytest.mark.parametrize("name", ["files [work]", "a?b", "x*", "*", "[!a]", ".*", "files\\d", "плёнка"])
+@pytest.mark.parametrize(("tool", "matches"), [("delete_all", True), ("undelete", False), ("delete", False)])
+def test_the_name_of_a_server_is_no_pattern(name: str, tool: str, matches: bool) -> None:
+    rule = OfServer(name, "delete_*")
+    for default in STRICTNESS:
+        assert ToolPolicy(default, deny=(rule,)).decide(name, tool) == ("deny" if matches else default)
+        assert ToolPolicy(default, allow=(rule,)).decide(name, tool) == ("allow" if matches else default)
+        assert ToolPolicy(default, (OfServer(name, "*"),), (rule,)).decide(name, tool) == (
+            "deny" if matches else "allow"
+        )
+        for other in ("files w", "aab", "xy", "anything", "b", "files1", ""):
+            assert ToolPolicy(default, (rule,), (rule,)).decide(other, tool) == default
 
 
-@given(PERMISSIONS, PATTERNS, PATTERNS, NAMES, NAMES, st.booleans())
+@pytest.mark.parametrize("default", STRICTNESS)
+def test_without_a_pattern_the_default_decides(default: Permission) -> None:
+    assert ToolPolicy(default).decide("fs", "read") == default
+
+
+@given(PERMISSIONS, PATTERNS, PATTERNS, NAMES, NAMES)
 def test_any_deny_beats_any_allow(
-    default: Permission, allow: tuple[str, ...], deny: tuple[str, ...], server: str, tool: str, harmless: bool
+    default: Permission, allow: tuple[str, ...], deny: tuple[str, ...], server: str, tool: str
 ) -> None:
-    policy = ToolPolicy(default, ("*", *allow), (*deny, f"{server}/{tool}"))
-    assert policy.decide(server, tool, harmless=harmless) == "deny"
+    for named in (f"{server}/{tool}", OfServer(server, tool)):
+        assert ToolPolicy(default, ("*", *allow), (*deny, named)).decide(server, tool) == "deny"
 
 
-@given(PERMISSIONS, PATTERNS, NAMES, NAMES, st.booleans())
-def test_an_allow_beats_the_default(
-    default: Permission, allow: tuple[str, ...], server: str, tool: str, harmless: bool
-) -> None:
-    assert ToolPolicy(default, (*allow, f"{server}/{tool}")).decide(server, tool, harmless=harmless) == "allow"
+@given(PERMISSIONS, PATTERNS, NAMES, NAMES)
+def test_an_allow_beats_the_default(default: Permission, allow: tuple[str, ...], server: str, tool: str) -> None:
+    for named in (f"{server}/{tool}", OfServer(server, tool)):
+        assert ToolPolicy(default, (*allow, named)).decide(server, tool) == "allow"
 
 
 @given(PERMISSIONS, PATTERNS, PATTERNS, PATTERNS, NAMES, NAMES)

@@ -320,7 +320,7 @@ def test_a_project_s_file_cannot_permit_what_the_user_does_not(place: Place) -> 
     )
     agree_to(place.resolve())
     config = place.resolve()
-    assert config.tool_policy.decide("x", "tool", harmless=config.servers["x"].trust) == "ask"
+    assert (config.tool_policy.decide("x", "tool"), config.servers["x"].trust) == ("ask", False)
     assert (config.approval("x"), config.form_answer("x")) == ("ask", "ask")
     path = place.project / "mcp-chat.toml"
     vain = ["permissions.default", "permissions.allow", "sampling.approve", "elicitation.answer"]
@@ -521,6 +521,18 @@ def test_yes_allows_all_but_what_is_denied(place: Place) -> None:
     policy = place.resolve(Options(yes=True, deny=("x/put",))).tool_policy
     tools = [("x", "get"), ("x", "rm_all"), ("x", "put"), ("y", "get")]
     assert [policy.decide(*tool) for tool in tools] == ["allow", "deny", "deny", "deny"]
+
+
+@pytest.mark.parametrize("name", ["files [work]", "a?b", "x*"])
+def test_a_server_s_rules_hold_for_that_server_whatever_it_is_called(place: Place, name: str) -> None:
+    place.write(
+        f"[servers.'{name}']\ncommand = 'x'\ntools = {{ allow = ['get_*'], deny = ['delete_*'] }}\n"
+        "[servers.other]\ncommand = 'x'\n[servers.xy]\ncommand = 'x'\n"
+    )
+    policy = place.resolve().tool_policy
+    tools = ("delete_all", "get_all", "put")
+    assert [policy.decide(name, tool) for tool in tools] == ["deny", "allow", "ask"]
+    assert [policy.decide(other, tool) for other in ("other", "xy") for tool in tools] == ["ask"] * 6
 
 
 def test_a_default_of_deny_withstands_yes_but_not_a_pattern(place: Place) -> None:

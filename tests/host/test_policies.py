@@ -42,6 +42,8 @@ REVIEW = ReviewSample("demo", "mock/demo", AssistantMessage((Text("hi"),)))
     [
         (ApproveTool(CALL, "demo", "add"),
          Answer("decline", why="Nobody can be asked; allow it with --allow 'demo/add' or --yes.")),
+        (ApproveTool(CALL, "demo", "*"), Answer("decline", why="Nobody can be asked; allow it with --yes.")),
+        (ApproveTool(CALL, "demo", "a'; rm"), Answer("decline", why="Nobody can be asked; allow it with --yes.")),
         (SAMPLE, Answer("decline", why="Nobody can be asked; allow it with --sampling allow.")),
         (REVIEW, Answer("decline", why="Nobody can be asked; allow it with --sampling allow.")),
         (FORM, Answer("cancel", why="Nobody can be asked; answer it with --elicit defaults or a file of answers.")),
