@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from hypothesis import HealthCheck, settings
 
 from agent.mcp.envelope import Channel
 from agent.mcp.session import Session
-from tests.wire_watch import WatchedChannel
+from agent.mcp.transports.http_server import HttpApp
+from tests.wire_watch import WatchedChannel, watched_app
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -70,6 +72,13 @@ def _signals_as_they_were() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _nobody_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But whom a test names: reading the certificates of the system takes longer than most tests, for every client."""
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", os.devnull)
+
+
+@pytest.fixture(autouse=True)
 def _valid_on_the_wire(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever one of our ends sends is valid for the revision it speaks. A handler made by a test is none of them."""
     faults: list[str] = []
@@ -80,5 +89,17 @@ def _valid_on_the_wire(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         begin(self, WatchedChannel(channel, faults) if is_ours else channel, handler, *rest, **more)
 
     monkeypatch.setattr(Session, "__init__", begin_watched)
+    _watch_apps(monkeypatch, faults)
     yield
     assert faults == []
+
+
+def _watch_apps(monkeypatch: pytest.MonkeyPatch, faults: list[str]) -> None:
+    answer = HttpApp.__call__
+
+    async def answer_watched(self: HttpApp, scope: Any, receive: Any, send: Any) -> None:
+        app = partial(answer, self)
+        is_ours = type(self._server).__module__.startswith("agent.")
+        await (watched_app(app, faults) if is_ours else app)(scope, receive, send)
+
+    monkeypatch.setattr(HttpApp, "__call__", answer_watched)
