@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.host import remembered
 from agent.host.config_models import ServerTable
+from agent.host.remembered import Memory, identity
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -30,7 +30,8 @@ class Definition:
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(_canonical(asdict(self)).encode("utf-8", "surrogatepass")).hexdigest()
+        canonical = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def define(tool: types.Tool) -> Definition:
@@ -39,12 +40,15 @@ def define(tool: types.Tool) -> Definition:
 
 
 class Approvals:
+    """They are asked for at every call, so they are kept in memory until the file changes."""
+
     def __init__(self, path: Path, servers: Mapping[str, ServerTable]) -> None:
-        self._path, self._servers = path, servers
+        self._memory, self._servers = Memory(path), servers
 
     def holds(self, server: str, definition: Definition) -> bool:
         """Whether this very definition was allowed."""
-        return self._remembered(server, definition.tool).get("digest") == definition.digest
+        before = self._remembered(server, definition.tool)
+        return bool(before) and before.get("digest") == definition.digest
 
     def change(self, server: str, definition: Definition) -> str:
         """What is new about a tool that was once allowed; empty where there is nothing to say."""
@@ -55,23 +59,21 @@ class Approvals:
 
     def keep(self, server: str, definition: Definition) -> None:
         """Allow it from now on. What cannot be written is asked again in the next run."""
-        known = remembered.read(self._path)
-        tools = known.get(self._identity(server))
         entry = {**asdict(definition), "digest": definition.digest, "server": server}
-        known[self._identity(server)] = {**(tools if isinstance(tools, dict) else {}), definition.tool: entry}
+        tools = {**self._tools(server), definition.tool: entry}
         with suppress(OSError):
-            remembered.write(self._path, known)
+            self._memory.write({**self._memory.read(), self._identity(server): tools})
 
     def _remembered(self, server: str, tool: str) -> dict[str, Any]:
-        tools = remembered.read(self._path).get(self._identity(server))
-        entry = tools.get(tool) if isinstance(tools, dict) else None
+        entry = self._tools(server).get(tool)
         return entry if isinstance(entry, dict) else {}
 
+    def _tools(self, server: str) -> dict[str, Any]:
+        tools = self._memory.read().get(self._identity(server))
+        return tools if isinstance(tools, dict) else {}
+
     def _identity(self, server: str) -> str:
-        """Another command under the same name is another server, and nothing was ever allowed to it."""
-        table = self._servers.get(server)
-        way = [table.argv, table.cwd, table.url] if table else []
-        return hashlib.sha256(_canonical([server, way]).encode("utf-8", "surrogatepass")).hexdigest()
+        return identity(server, self._servers.get(server))
 
 
 def _difference(before: Mapping[str, Any], now: Definition) -> str:
@@ -101,7 +103,3 @@ def _cut(text: str, other: str) -> str:
 def _properties(schema: Any) -> dict[str, Any]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     return properties if isinstance(properties, dict) else {}
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from agent.chat.questions import Answer
-from agent.host import remembered
 from agent.host.config_models import ServerTable
+from agent.host.remembered import Memory, identity
 
 Grant = Literal["sampling", "review", "roots"]
 """To use the model unasked, to get its replies unseen, to know the folders."""
@@ -21,7 +19,7 @@ class Grants:
     """A grant is bound to the server as it is configured: another command under the same name has none."""
 
     def __init__(self, path: Path, servers: Mapping[str, ServerTable]) -> None:
-        self._path, self._servers = path, servers
+        self._memory, self._servers = Memory(path), servers
         self._session: set[tuple[str, Grant]] = set()
 
     def has(self, server: str, grant: Grant) -> bool:
@@ -29,7 +27,7 @@ class Grants:
 
     def standing(self, server: str) -> list[str]:
         """What is granted for good."""
-        entry = remembered.read(self._path).get(self._identity(server))
+        entry = self._memory.read().get(self._identity(server))
         grants = entry.get("grants") if isinstance(entry, dict) else None
         return [grant for grant in grants if isinstance(grant, str)] if isinstance(grants, list) else []
 
@@ -47,14 +45,12 @@ class Grants:
         self._write(server, [])
 
     def _write(self, server: str, grants: list[str]) -> None:
-        known = remembered.read(self._path)
+        known = {**self._memory.read()}
         known.pop(self._identity(server), None)
         if grants:
             known[self._identity(server)] = {"server": server, "grants": grants}
         with suppress(OSError):
-            remembered.write(self._path, known)
+            self._memory.write(known)
 
     def _identity(self, server: str) -> str:
-        table = self._servers.get(server)
-        way = [table.argv, table.cwd, table.url] if table else []
-        return hashlib.sha256(json.dumps([server, way]).encode("utf-8", "surrogatepass")).hexdigest()
+        return identity(server, self._servers.get(server))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from agent.host.config_models import ServerTable
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -34,3 +37,37 @@ def write(path: Path, data: Mapping[str, Any]) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+class Memory:
+    """One such file, read again only when somebody has replaced it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, ...] | None = None
+        self._data: Mapping[str, Any] = {}
+
+    def read(self) -> Mapping[str, Any]:
+        """What is remembered there now."""
+        seen = _version(self._path)
+        if seen != self._seen:
+            self._seen, self._data = seen, read(self._path)
+        return self._data
+
+    def write(self, data: Mapping[str, Any]) -> None:
+        """As `write`."""
+        write(self._path, data)
+
+
+def _version(path: Path) -> tuple[int, ...] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ino, status.st_size
+
+
+def identity(server: str, table: ServerTable | None) -> str:
+    """What a server's permissions are kept under: another command under the same name is another server."""
+    way = [table.argv, table.cwd, table.url] if table else []
+    return hashlib.sha256(json.dumps([server, way]).encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from agent.chat.messages import Text
@@ -10,10 +10,10 @@ from agent.chat.outbox import Outbox
 from agent.chat.provider import ToolSpec
 from agent.chat.toolbox import OnProgress, Tool, ToolOutput
 from agent.host.approvals import Approvals
-from agent.host.connection import Connection
 from agent.host.content import Cutter, resource_of
 from agent.host.errors import describe_error
 from agent.host.mcp_tools import McpTool
+from agent.host.offers import Offers
 from agent.host.schemas import mismatch
 from agent.host.servers import Servers
 from agent.mcp.session import McpError
@@ -73,22 +73,34 @@ class HostToolbox:
         # To read what a link names is to tell its server something, so it is approved like any other call.
         self._read_resource = OwnTool(READ_RESOURCE, self._resource, harmless=False)
         self._read_result = OwnTool(READ_RESULT, self._result, harmless=True)
+        self._offers: list[Offers] | None = None  # those that `_tools` stand for
+        self._tools: dict[str, Tool] = {}
 
     def tools(self) -> Sequence[Tool]:
-        connections = self._servers.connections.values()
-        tools: list[Tool] = [tool for connection in connections for tool in self._tools_of(connection)]
-        if any(connection.offers.resources or connection.offers.templates for connection in connections):
-            tools.append(self._read_resource)
-        if tools:  # always, as a list that grew in mid-conversation would cost the provider's cache
-            tools.append(self._read_result)
-        return tools
-
-    def _tools_of(self, connection: Connection) -> list[McpTool]:
-        offered = connection.offers.tools
-        return [McpTool(connection, tool, self._outbox, self.approvals, self.cutter) for tool in offered]
+        return list(self._by_name().values())
 
     def find(self, name: str) -> Tool | None:
-        return next((tool for tool in self.tools() if tool.spec.name == name), None)
+        return self._by_name().get(name)
+
+    def _by_name(self) -> dict[str, Tool]:
+        """Built anew only when a server offers something else. Of tools with one name the first counts."""
+        offers = [connection.offers for connection in self._servers.connections.values()]
+        if self._offers is None or any(now is not then for now, then in zip(offers, self._offers, strict=True)):
+            self._offers, self._tools = offers, {}
+            for tool in self._build():
+                self._tools.setdefault(tool.spec.name, tool)
+        return self._tools
+
+    def _build(self) -> Iterator[Tool]:
+        connections = self._servers.connections.values()
+        tools = [(connection, tool) for connection in connections for tool in connection.offers.tools]
+        for connection, tool in tools:
+            yield McpTool(connection, tool, self._outbox, self.approvals, self.cutter)
+        linked = any(connection.offers.resources or connection.offers.templates for connection in connections)
+        if linked:
+            yield self._read_resource
+        if tools or linked:  # always, as a list that grew in mid-conversation would cost the provider's cache
+            yield self._read_result
 
     def system(self) -> str:
         parts = [self._system] if self._system else []

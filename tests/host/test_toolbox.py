@@ -99,6 +99,26 @@ async def test_all_tools_are_there_under_names_that_tell_their_servers_apart() -
         assert (description.description, description.schema["required"]) == ("Look at an item.", ["item"])
 
 
+async def test_a_tool_is_made_once_for_what_its_server_offers() -> None:
+    stall = Server("stall")
+
+    @stall.tool
+    async def restock() -> str:
+        stall.tool(name="pear")(restock)
+        return "pears"
+
+    async with scene(configure({"stall": {}}), {"stall": stall}) as view:
+        box = toolbox(view)
+        before = box.find("stall__restock")
+        assert before is not None
+        assert (box.find("stall__restock") is before, before in box.tools()) == (True, True)
+        assert box.find("stall__pear") is None
+        await view.host.call_tool("restock")
+        await view.until(lambda: len(view.host.tools()) == 2)
+        assert [tool.name for tool in box.tools()] == ["restock", "pear", "read_result"]
+        assert box.find("stall__pear") is box.tools()[1]
+
+
 async def test_our_own_tools_are_there_only_where_they_are_of_use() -> None:
     async with scene(configure({"plain": {}}), SERVERS) as view:
         assert [tool.spec.name for tool in toolbox(view).tools()] == ["plain__look", "read_result"]
