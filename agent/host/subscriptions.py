@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
+
+from agent.mcp.uri_templates import is_within
 
 APART = 1.0  # seconds between two notices about one resource
 
@@ -18,7 +21,7 @@ class Subscriptions:
         return tuple(self._told)
 
     def add(self, uri: str) -> None:
-        self._told.setdefault(uri, 0.0)
+        self._told.setdefault(uri, -math.inf)
 
     def discard(self, uri: str) -> None:
         self._told.pop(uri, None)
@@ -26,8 +29,8 @@ class Subscriptions:
     def is_news(self, changed: str) -> bool:
         """Whether a change of this resource, or of one below a subscribed one, is worth a word (once in a while)."""
         now = time.monotonic()
-        for uri, told in self._told.items():
-            if changed.startswith(uri) and now - told >= APART:
-                self._told[uri] = now
-                return True
-        return False
+        concerned = [uri for uri in self._told if is_within(changed, uri)]
+        if not any(now - self._told[uri] >= APART for uri in concerned):
+            return False
+        self._told.update(dict.fromkeys(concerned, now))
+        return True

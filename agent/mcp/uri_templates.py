@@ -1,4 +1,4 @@
-"""URI templates (RFC 6570): the variables of one, and their values in a URI."""
+"""Resources by their URIs: templates (RFC 6570) and the values in a URI, and what is a part of what."""
 
 from __future__ import annotations
 
@@ -105,3 +105,8 @@ def _expanded(operator: str, listed: str, values: dict[str, str]) -> str:
 
 def is_template(uri: str) -> bool:
     return "{" in uri
+
+
+def is_within(uri: str, resource: str) -> bool:
+    """Whether a URI is that of `resource`, or of a part of it: `a:b/c` is within `a:b`, `a:bc` is not."""
+    return uri == resource or uri.startswith(resource.rstrip("/") + "/")

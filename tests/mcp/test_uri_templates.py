@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.mcp.uri_templates import TemplateError, parse_template
+from agent.mcp.uri_templates import TemplateError, is_within, parse_template
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,20 @@ def test_what_is_filled_in_is_read_back(one: str, two: str) -> None:
 @given(st.text())
 def test_no_text_breaks_it(text: str) -> None:
     parse_template("x://{one}{/two*}{?three}").match("x://" + text)
+
+
+@pytest.mark.parametrize(
+    ("uri", "resource", "expected"),
+    [
+        ("notes://1", "notes://1", True),
+        ("notes://10", "notes://1", False),
+        ("notes://1/2", "notes://1", True),
+        ("notes://1/2", "notes://1/", True),
+        ("notes://1", "notes://1/2", False),
+        ("notes://1", "notes://", True),
+        ("a:bc", "a:b", False),
+        ("a:b", "", False),
+    ],
+)
+def test_what_is_part_of_a_resource_begins_with_it_and_a_slash(uri: str, resource: str, expected: bool) -> None:
+    assert is_within(uri, resource) is expected

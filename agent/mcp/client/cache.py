@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.mcp.jsonrpc import Params
+from agent.mcp.uri_templates import is_within
 
 CACHEABLE: Mapping[str, str | None] = {
     "server/discover": None,
@@ -86,4 +87,4 @@ class Cache:
 
 def _holds(resource: Any, changed: str) -> bool:
     """A notification may name a part of the resource that was read."""
-    return isinstance(resource, str) and (changed == resource or changed.startswith(resource.rstrip("/") + "/"))
+    return isinstance(resource, str) and is_within(changed, resource)

@@ -10,6 +10,7 @@ import anyio
 
 from agent.mcp.jsonrpc import INVALID_PARAMS, Params
 from agent.mcp.session import McpError
+from agent.mcp.uri_templates import is_within
 
 Change = tuple[str, str | None]
 """The notification that announces it, and the URI or task it is about. Equal ones count as one."""
@@ -93,7 +94,7 @@ class Subscriber:
 
 def within(uri: str, known: Iterator[str] | tuple[str, ...] | set[str]) -> Iterator[str]:
     """Those of the known URIs that a resource is, or is part of."""
-    return (one for one in known if uri == one or uri.startswith(one.rstrip("/") + "/"))
+    return (one for one in known if is_within(uri, one))
 
 
 def _names(asked: Mapping[str, Any], key: str) -> tuple[str, ...]:
