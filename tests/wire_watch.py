@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from anyio.abc import ObjectStream
-from mcp_types import (
-    CancelTaskRequest,
-    CancelTaskResult,
-    CreateTaskResult,
-    GetTaskPayloadRequest,
-    GetTaskPayloadResult,
-    GetTaskRequest,
-    GetTaskResult,
-    methods,
-)
-from pydantic import BaseModel, ValidationError
 
+from agent.mcp.admission import Headers
 from agent.mcp.envelope import Envelope
-from agent.mcp.jsonrpc import Failure, Message, Notification, Request, RequestId, Result
+from agent.mcp.jsonrpc import Failure, MalformedMessage, Message, Notification, Request, RequestId, Result, decode
 from agent.mcp.lifecycle import HANDSHAKE_REVISIONS
 from agent.mcp.routing import revision_of
+from tests.wire_schema import STATELESS, Side, faults
 
-STATELESS = "2026-07-28"
-Side = Literal["client", "server"]
-
-CORE_TASKS: Mapping[str, tuple[type[BaseModel], type[BaseModel]]] = {
-    "tasks/get": (GetTaskRequest, GetTaskResult),
-    "tasks/result": (GetTaskPayloadRequest, GetTaskPayloadResult),
-    "tasks/cancel": (CancelTaskRequest, CancelTaskResult),
-}
-"""Of 2025-11-25 alone; the official tables leave them out."""
-TASK_EXTENSION = {"tasks/get": {"taskId"}, "tasks/update": {"taskId", "inputResponses"}, "tasks/cancel": {"taskId"}}
-"""The params of the extension's requests, for which there are no official models."""
+App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class WatchedChannel(ObjectStream[Any]):
-    """A session's channel that notes in `faults` whatever the session says against the schema.
+    """A session's channel that notes in `found` whatever the session says against the schema.
 
     In the handshake era it knows who is who by `initialize`; until that is answered nothing is checked. A message of
     the stateless era names its revision, and an answer has that of its question.
     """
 
-    def __init__(self, channel: ObjectStream[Any], faults: list[str]) -> None:
-        self._channel, self._faults = channel, faults
+    def __init__(self, channel: ObjectStream[Any], found: list[str]) -> None:
+        self._channel, self._found = channel, found
         self._side: Side | None = None
         self._revision: str | None = None
         self._is_stateless = False
@@ -53,14 +34,15 @@ class WatchedChannel(ObjectStream[Any]):
 
     async def send(self, item: Envelope) -> None:
         if item.batch and self._revision not in (None, "2025-03-26"):
-            self._faults.append(f"a batch was sent in {self._revision}")
+            self._found.append(f"a batch was sent in {self._revision}")
         for message in item.messages:
             if isinstance(message, Request):
                 self._ours[message.id] = message
                 self._meet(message, "client")
             self._learn(message, self._theirs)
-            if revision := self._revision_of(message):
-                self._check(message, revision)
+            asked = self._asked(message)
+            if self._side and (revision := self._revision_of(message, asked)):
+                self._found += faults(self._side, revision, message, asked)
         await self._channel.send(item)
 
     async def receive(self) -> Any:
@@ -89,63 +71,58 @@ class WatchedChannel(ObjectStream[Any]):
             case Result(id, {"protocolVersion": revision}) if id in asked and asked[id].method == "initialize":
                 self._revision = revision if revision in HANDSHAKE_REVISIONS else None
 
-    def _revision_of(self, message: Message) -> str | None:
-        """Of a message of ours; None if it is not to be checked."""
-        asked = message if isinstance(message, Request) else None
-        if isinstance(message, Result | Failure) and message.id is not None:
-            asked = self._theirs.get(message.id)
-        named = revision_of(asked)
-        if named is None and isinstance(message, Notification):
-            named = STATELESS if self._is_stateless else None
+    def _asked(self, answer: Message) -> Request | None:
+        has_question = isinstance(answer, Result | Failure) and answer.id is not None
+        return self._theirs.get(answer.id) if has_question else None
+
+    def _revision_of(self, message: Message, asked: Request | None) -> str | None:
+        """Of a message of ours; None if it is not to be checked. `initialize` is one of the handshake, always."""
+        asks = asked or (message if isinstance(message, Request) else None)
+        named = revision_of(asks) if asks and asks.method != "initialize" else None
+        if asks is None and isinstance(message, Notification) and self._is_stateless:
+            named = STATELESS
         return named if named == STATELESS else self._revision
 
-    def _check(self, message: Message, revision: str) -> None:
+
+def watched_app(app: App, found: list[str]) -> App:
+    """An ASGI app whose answers to requests of the stateless era are checked: there they need no session."""
+
+    async def watched(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or Headers(scope["headers"]).get("mcp-protocol-version") != STATELESS:
+            return await app(scope, receive, send)
+        asked, said = bytearray(), bytearray()
+
+        async def receive_and_keep() -> Any:
+            event = await receive()
+            asked.extend(event.get("body", b""))
+            return event
+
+        async def keep_and_send(event: Any) -> None:
+            said.extend(event.get("body", b""))
+            await send(event)
+
         try:
-            if self._side == "client":
-                self._check_client(message, revision)
-            else:
-                self._check_server(message, revision)
-        except KeyError:
-            self._faults.append(f"{revision} does not let the {self._side} say {message}")
-        except ValidationError as error:
-            self._faults.append(f"not valid for {revision}: {message}: {error}")
+            await app(scope, receive_and_keep, keep_and_send)
+        finally:
+            found.extend(_faults_of_answer(bytes(asked), bytes(said)))
 
-    def _check_client(self, message: Message, revision: str) -> None:
-        match message:
-            case Request(_, method, params) if method in TASK_EXTENSION and revision == STATELESS:
-                if (params or {}).keys() != TASK_EXTENSION[method] | {"_meta"}:
-                    self._faults.append(f"not as the extension has it: {message}")
-            case Request(_, method, params) if method in CORE_TASKS and revision == "2025-11-25":
-                CORE_TASKS[method][0].model_validate({"method": method, "params": params}, by_name=False)
-            case Request(_, method, params):
-                methods.validate_client_request(method, revision, params)
-            case Notification(method, params):
-                methods.validate_client_notification(method, revision, params)
-            case Result(id, value):
-                methods.validate_client_result(self._theirs[id].method, revision, value)
-            case Failure(id):
-                assert id is not None, "a client knows what it refuses"
+    return watched
 
-    def _check_server(self, message: Message, revision: str) -> None:
-        match message:
-            case Request(_, method, params):
-                methods.parse_server_request(method, revision, params)
-            case Notification("notifications/tasks", _) if revision == STATELESS:
-                pass
-            case Notification(method, params):
-                methods.parse_server_notification(method, revision, params)
-            case Result(id, dict(value)):
-                self._check_result(self._theirs[id], revision, value)
 
-    def _check_result(self, asked: Request, revision: str, value: dict[str, Any]) -> None:
-        """A task of the extension stands in for the result of a call; its own results are checked where it is."""
-        in_extension = asked.method in TASK_EXTENSION or value.get("resultType") == "task"
-        if revision == STATELESS and in_extension:
-            if "resultType" not in value:
-                self._faults.append(f"a result without its type: {value}")
-        elif asked.method in CORE_TASKS and revision == "2025-11-25":
-            CORE_TASKS[asked.method][1].model_validate(value, by_name=False)
-        elif revision == "2025-11-25" and asked.method == "tools/call" and "task" in (asked.params or {}):
-            CreateTaskResult.model_validate(value, by_name=False)
-        else:
-            methods.validate_server_result(asked.method, revision, value)
+def _faults_of_answer(asked: bytes, said: bytes) -> list[str]:
+    try:
+        request = decode(asked)
+    except MalformedMessage:
+        return []
+    if not isinstance(request, Request) or revision_of(request) != STATELESS:
+        return []
+    return [fault for message in _messages(said) for fault in faults("server", STATELESS, message, request)]
+
+
+def _messages(body: bytes) -> list[Message]:
+    """Of a document, or of the events of a stream that are whole."""
+    if body.startswith(b"{"):
+        return [decode(body)]
+    events = body.replace(b"\r\n", b"\n").split(b"\n\n")[:-1]
+    data = [line[5:] for event in events for line in event.split(b"\n") if line.startswith(b"data:")]
+    return [decode(each) for each in data if each.strip()]
