@@ -152,6 +152,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "prompts/get": ("prompts",),
     "logging/setLevel": ("logging",),
     "completion/complete": ("completions",),
+    "tasks/cancel": ("tasks", "cancel"),  # as 2025-11-25 has it
 }
 """The server's capability that a client's request stands on, as a path. What is not here needs none."""
 

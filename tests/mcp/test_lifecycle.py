@@ -158,6 +158,7 @@ def test_a_server_answers_any_other_with_its_newest(revision: Any) -> None:
 @pytest.mark.parametrize("method", [*NEEDED, "ping"])
 def test_a_method_is_offered_if_its_capability_was_declared(method: str) -> None:
     capabilities = {"tools": {}, "resources": {"subscribe": True}, "prompts": {}, "logging": {}, "completions": {}}
+    capabilities["tasks"] = {"cancel": {}}
     assert offers(Agreement("2025-11-25", capabilities), method)
     assert offers(Agreement("2025-11-25", {}), method) is (method == "ping")
     assert offers(Agreement("2025-11-25", {"resources": {}}), method) is (

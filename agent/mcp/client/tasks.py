@@ -17,12 +17,14 @@ from agent.mcp.client.task_news import TaskNews
 from agent.mcp.client.wishes import INPUT_REQUIRED, Handle, Questions, fulfil, read_questions
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import INTERNAL_ERROR, Params
+from agent.mcp.lifecycle import NotOffered
 from agent.mcp.session import McpError, OnProgress, Unreadable
 
 POLL_SECONDS = 0.5  # between two looks at a task, where the server does not say
 SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.05, 60.0
 GRACE_SECONDS = 5.0  # past its time to live, before a task is given up
 FAREWELL_SECONDS = 1.0  # for the server to hear that a task is no longer wanted
+CANNOT_CANCEL = (McpError, ConnectionLost, Unreadable, NotOffered)
 LOST_IN_A_ROW = 3  # looks at a task that may fail on the way: the task itself goes on
 
 Send = Callable[[str, Params], Awaitable[dict[str, Any]]]
@@ -157,7 +159,7 @@ def _outcome(task: Task) -> Mapping[str, Any]:
 
 async def cancel(id: str, send: Send) -> None:
     """Tell the server that nobody waits for the task any more."""
-    with anyio.move_on_after(FAREWELL_SECONDS, shield=True), suppress(McpError, ConnectionLost, Unreadable):
+    with anyio.move_on_after(FAREWELL_SECONDS, shield=True), suppress(*CANNOT_CANCEL):
         await send("tasks/cancel", {"taskId": id})
 
 

@@ -302,7 +302,8 @@ async def test_a_server_that_runs_it_at_once_after_all_is_believed() -> None:
         assert (await client.call_tool("slow")).content == (TextContent(text="done"),)
 
 
-async def test_a_caller_that_leaves_cancels_the_task() -> None:
+@pytest.mark.parametrize("can_cancel", [True, False])
+async def test_a_caller_that_leaves_cancels_the_task_where_that_can_be_done(can_cancel: bool) -> None:
     looked = anyio.Event()
 
     def report(done: float, total: float | None, message: str) -> None:
@@ -310,8 +311,10 @@ async def test_a_caller_that_leaves_cancels_the_task() -> None:
             looked.set()
 
     server = runner(task("working", pollInterval=60_000))
+    if not can_cancel:
+        server.answers["initialize"] = initialized(tools={}, tasks={"requests": {"tools": {"call": {}}}})
     async with connected(server) as client, anyio.create_task_group() as tasks:
         tasks.start_soon(client.call_tool, "slow", None, report)
         await looked.wait()
         tasks.cancel_scope.cancel()
-    assert server.asked("tasks/cancel") == [{"taskId": "tk"}]
+    assert server.asked("tasks/cancel") == ([{"taskId": "tk"}] if can_cancel else [])
