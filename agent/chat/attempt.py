@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from itertools import count
 
 import anyio
@@ -17,41 +18,50 @@ FIRST_WAIT = 0.5  # seconds; doubled with each further try
 LONGEST_WAIT = 60.0  # seconds; a provider that asks for more is not waited for
 
 
+@dataclass(slots=True)
+class Heard:
+    """What has arrived of a reply so far. `anything` is true of thinking too, which has no place in the text."""
+
+    pieces: list[str] = field(default_factory=list)
+    anything: bool = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
 async def attempt(
-    provider: Provider, request: Request, outbox: Outbox, *, origin: str = "", said: list[str] | None = None
+    provider: Provider, request: Request, outbox: Outbox, *, origin: str = "", heard: Heard | None = None
 ) -> Finished:
     """Ask until it answers, as long as another try can help and nothing of an answer has been seen yet.
 
-    The text goes to the outbox as it arrives, marked with `origin`, and into `said`, which a caller that is
+    The text goes to the outbox as it arrives, marked with `origin`, and into `heard`, which a caller that is
     interrupted can keep.
 
     Raises:
         ProviderError: what the last try ended with.
     """
-    said = [] if said is None else said
+    heard = heard or Heard()
     for tries in count(1):
-        seen: list[str] = []
         try:
-            return await _once(provider, request, outbox, origin, said, seen)
+            return await _once(provider, request, outbox, origin, heard)
         except ProviderError as error:
-            if seen or not error.retryable or tries >= (error.tries or ATTEMPTS):
+            if heard.anything or not error.retryable or tries >= (error.tries or ATTEMPTS):
                 raise
             await _wait(tries, error, outbox)
     raise AssertionError("unreachable")
 
 
-async def _once(
-    provider: Provider, request: Request, outbox: Outbox, origin: str, said: list[str], seen: list[str]
-) -> Finished:
+async def _once(provider: Provider, request: Request, outbox: Outbox, origin: str, heard: Heard) -> Finished:
     async with aclosing(provider.stream(request)) as items:
         async for item in items:
             match item:
                 case TextDelta(text):
-                    said.append(text)
-                    seen.append("text")
+                    heard.anything = True
+                    heard.pieces.append(text)
                     outbox.emit(TextArrived(text, origin))
                 case ThinkingDelta(text):
-                    seen.append("thinking")
+                    heard.anything = True
                     outbox.emit(ThinkingArrived(text, origin))
                 case Finished():
                     return item

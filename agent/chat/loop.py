@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from agent.chat.attempt import attempt
+from agent.chat.attempt import Heard, attempt
 from agent.chat.conversation import Conversation
 from agent.chat.events import (
     MessageFinished,
@@ -32,6 +32,7 @@ CANCELLED = "Cancelled by the user."
 DECLINED = "The user declined this call."
 FORBIDDEN = "The user's settings do not allow this call."
 EMPTY = "The model's reply is empty."
+BROKEN = "Something went wrong inside mcp-chat"
 
 ENDINGS = {
     Stop.MAX_TOKENS: "The reply reached its token limit; say “go on”, or raise max_tokens.",
@@ -70,13 +71,20 @@ class Agent:
         self._told_of_limit = ""
 
     async def turn(self, message: UserMessage) -> TurnEnded:
-        """Run until the model is done. Whatever happens, the history stays fit to send."""
+        """Run until the model is done. Whatever happens, the history stays fit to send, and the end is reported.
+
+        Raises:
+            Exception: a fault of ours, which the report calls "internal".
+        """
         ended = TurnEnded(Stop.INTERRUPTED)
         try:
             self._begin(message)
             ended = await self._run()
         except ProviderError as error:
             ended = TurnEnded(Stop.ERROR, str(error), error.kind)
+        except Exception as error:  # not handled here, but it is no interruption either
+            ended = TurnEnded(Stop.ERROR, f"{BROKEN}: {type(error).__name__}: {error}.", "internal")
+            raise
         finally:
             self._outbox.emit(ended)
         return ended
@@ -117,26 +125,26 @@ class Agent:
         return TurnEnded(Stop.MAX_TURNS, f"The model was asked {self._max_turns} times in one turn; say “go on”.")
 
     async def _reply(self) -> AssistantMessage:
-        said: list[str] = []
+        heard = Heard()
         try:
-            finished = await self._ask(said)
+            finished = await self._ask(heard)
         except BaseException:
-            if said:  # the user saw it, so the model should know that it said it
-                self._hear(Finished(AssistantMessage((Text("".join(said)),), Stop.INTERRUPTED), None, ""))
+            if heard.pieces:  # the user saw it, so the model should know that it said it
+                self._keep(Finished(AssistantMessage((Text(heard.text),), Stop.INTERRUPTED), None, ""))
             raise
-        return self._hear(finished)
+        return self._keep(finished)
 
-    async def _ask(self, said: list[str]) -> Finished:
+    async def _ask(self, heard: Heard) -> Finished:
         while True:
             request = self.conversation.request(self._max_tokens)
             try:
-                return await attempt(self.provider, request, self._outbox, said=said)
+                return await attempt(self.provider, request, self._outbox, heard=heard)
             except ProviderError as error:
                 if not self.conversation.leave_out(error.tool):
                     raise
                 self._outbox.emit(Noticed("", "warning", f"{error} The chat goes on without this tool."))
 
-    def _hear(self, finished: Finished) -> AssistantMessage:
+    def _keep(self, finished: Finished) -> AssistantMessage:
         message = finished.message
         if message.content:  # an empty reply is legal, but no provider takes it back
             self.conversation.add(message)

@@ -66,7 +66,7 @@ class Pending:
         return self.answer
 
 
-class _Run:
+class _JoinedText:
     """Neighbouring text of one kind and origin, joined when it is read and not before."""
 
     __slots__ = ("kind", "origin", "pieces")
@@ -84,7 +84,7 @@ class _Run:
         return self.kind("".join(self.pieces), self.origin)
 
 
-class _Newest:
+class _NewestProgress:
     """The newest progress of one call, at the place of the first unread one."""
 
     __slots__ = ("latest",)
@@ -99,8 +99,8 @@ Item = Event | Pending
 class Outbox:
     def __init__(self, policy: Policy | None = None) -> None:
         self._policy = policy
-        self._queue: deque[Item | _Run | _Newest] = deque()
-        self._progress: dict[str, _Newest] = {}
+        self._queue: deque[Item | _JoinedText | _NewestProgress] = deque()
+        self._progress: dict[str, _NewestProgress] = {}
         self._notices = self._dropped = 0
         self._last_dropped = ""
         self._asked: list[Pending] = []
@@ -114,14 +114,14 @@ class Outbox:
         match event:
             case TextArrived() | ThinkingArrived():
                 last = self._queue[-1] if self._queue else None
-                if isinstance(last, _Run) and last.take(event):
+                if isinstance(last, _JoinedText) and last.take(event):
                     return
-                self._put(_Run(event))
+                self._put(_JoinedText(event))
             case ToolProgressed(call=call):
                 if waiting := self._progress.get(call.id):
                     waiting.latest = event
                     return
-                self._progress[call.id] = newest = _Newest(event)
+                self._progress[call.id] = newest = _NewestProgress(event)
                 self._put(newest)
             case Noticed():
                 if self._notices >= NOTICES_KEPT:
@@ -176,7 +176,10 @@ class Outbox:
 
     def drain(self) -> list[Item]:
         """What has piled up, without waiting."""
-        return list(iter(lambda: self._take() if self._queue else None, None))
+        items = []
+        while self._queue:
+            items.append(self._take())
+        return items
 
     async def _read(self) -> AsyncIterator[Item]:
         while True:
@@ -187,16 +190,16 @@ class Outbox:
             self._arrived = anyio.Event()
             await self._arrived.wait()
 
-    def _put(self, item: Item | _Run | _Newest) -> None:
+    def _put(self, item: Item | _JoinedText | _NewestProgress) -> None:
         self._queue.append(item)
         self._arrived.set()
 
     def _take(self) -> Item:
         item = self._queue.popleft()
         match item:
-            case _Run():
+            case _JoinedText():
                 return item.event()
-            case _Newest(latest=latest):
+            case _NewestProgress(latest=latest):
                 if self._progress.get(latest.call.id) is item:
                     del self._progress[latest.call.id]
                 return latest

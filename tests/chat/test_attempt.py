@@ -3,7 +3,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from agent.chat.attempt import ATTEMPTS, attempt, wait_before_retry
+from agent.chat.attempt import ATTEMPTS, Heard, attempt, wait_before_retry
 from agent.chat.events import Retrying, TextArrived, ThinkingArrived
 from agent.chat.messages import AssistantMessage, Text, user
 from agent.chat.outbox import Outbox
@@ -19,12 +19,12 @@ def busy(retry_after: float | None = 0.0) -> ProviderError:
 
 
 async def test_a_retryable_failure_is_tried_again_visibly() -> None:
-    outbox, said = Outbox(), list[str]()
+    outbox, heard = Outbox(), Heard()
     provider = ScriptedProvider([busy()], [busy()], ["hel", "lo"])
-    finished = await attempt(provider, REQUEST, outbox, said=said)
+    finished = await attempt(provider, REQUEST, outbox, heard=heard)
     assert finished == Finished(AssistantMessage((Text("hel"), Text("lo"))), USAGE, "model-1")
     assert outbox.drain() == [Retrying("Busy.", 0.0), Retrying("Busy.", 0.0), TextArrived("hello")]
-    assert said == ["hel", "lo"]
+    assert (heard, heard.text) == (Heard(["hel", "lo"], anything=True), "hello")
     assert provider.heard == [REQUEST] * 3
 
 

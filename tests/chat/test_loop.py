@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+
 import anyio
 import pytest
 
@@ -30,7 +32,7 @@ from agent.chat.messages import (
 )
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.policy import Permission, ToolPolicy
-from agent.chat.provider import ProviderError
+from agent.chat.provider import ProviderError, ProviderItem, Request, TextDelta
 from agent.chat.questions import Answer, ApproveTool, Question
 from tests.chat.scripted import USAGE, Adder, InterruptingOutbox, ScriptedProvider, Tools
 
@@ -291,6 +293,30 @@ async def test_a_reply_that_was_cut_or_refused_ends_the_turn_with_a_sentence(sto
     ended = await Agent(ScriptedProvider(["I", stop]), Tools(), Outbox()).turn(user("go"))
     assert ended.stop is stop
     assert ended.detail.endswith(".")
+
+
+async def test_a_fault_of_ours_is_an_error_and_no_interruption() -> None:
+    class Broken(ScriptedProvider):
+        async def stream(self, request: Request) -> AsyncGenerator[ProviderItem, None]:
+            yield TextDelta("well")
+            raise KeyError("x")
+
+    outbox = Outbox()
+    agent = Agent(Broken(), Tools(), outbox)
+    with pytest.raises(KeyError):
+        await agent.turn(user("go"))
+    assert seen(outbox)[-1] == TurnEnded(Stop.ERROR, "Something went wrong inside mcp-chat: KeyError: 'x'.", "internal")
+    assert agent.conversation.messages == (user("go"), AssistantMessage((Text("well"),), Stop.INTERRUPTED))
+
+
+async def test_a_cancelled_turn_is_an_interruption() -> None:
+    outbox = Outbox()
+    tool = Adder(hang=True)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(Agent(ScriptedProvider([ADD]), Tools(tool), outbox).turn, user("go"))
+        await tool.started.wait()
+        tasks.cancel_scope.cancel()
+    assert seen(outbox)[-1] == TurnEnded(Stop.INTERRUPTED)
 
 
 async def test_a_stop_sequence_ends_a_turn_like_any_end() -> None:

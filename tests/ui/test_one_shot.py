@@ -84,6 +84,21 @@ def test_every_ending_has_its_exit_code_and_exactly_one_result(
     assert text.err.count("\n") == 1
 
 
+def test_a_fault_of_ours_is_an_error_in_the_events_and_in_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(request: object) -> None:
+        raise LookupError("lost")
+
+    monkeypatch.setattr("agent.providers.mock.answer", broken)
+    said = "Something went wrong inside mcp-chat: LookupError: lost"
+    done = start(["-m", "mock/demo", "--no-servers", "-o", "jsonl", "-p", "hi"], tmp_path)
+    (ended,) = [line for line in done.lines if line["type"] == "turn_ended"]
+    assert (ended["stop"], ended["detail"], ended["kind"]) == ("error", f"{said}.", "internal")
+    assert (done.code, done.err) == (1, f"{said} (-vv shows where).\n")
+    assert (done.result["stop"], done.result["error"]["kind"]) == ("error", "internal")
+
+
 def test_a_required_server_that_is_missing_ends_the_run(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text('[servers.gone]\ncommand = "/nonexistent/program"\nrequired = true\n')
     done = start(["-c", "c.toml", "-m", "mock/demo", "-p", "hi", "-o", "json"], tmp_path)
