@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
 
 from agent.mcp.admission import MISSING_CAPABILITY
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, RequestId, as_request_id
-from agent.mcp.lifecycle import Capabilities, at_least, declares
+from agent.mcp.lifecycle import Capabilities, at_least, declared_for, declares
 from agent.mcp.server.content import Message
 from agent.mcp.server.dialogue import Caller, ClientRefused, Dialogue, Level
 from agent.mcp.server.forms import Form, SchemaForm, needs_newer
@@ -144,7 +144,7 @@ class Context:
         Raises:
             ClientRefused: the client opens no pages.
         """
-        if "url" not in self._declared("elicitation"):
+        if not declares(self._capabilities, "elicitation", "url"):
             self._refuse("pages to open", {"elicitation": {"url": {}}})
         params = visit_params(message, url, self.revision)
         return read_visit(await self._dialogue.ask("elicitation/create", params, key), params)
@@ -174,7 +174,7 @@ class Context:
         has `tool_uses` of those, run them, append `answer.message` and one message of `tool_answer`s, and ask again.
 
         Raises:
-            ClientRefused: the client does not offer it, or the person said no.
+            ClientRefused: the client does not offer it, the person said no, or the answer is no message.
         """
         offered = self._declared("sampling")
         if (tools or tool_choice) and "tools" not in offered:
@@ -205,7 +205,8 @@ class Context:
         answer = await self._dialogue.ask("roots/list", None, key)
         found = answer.get("roots") if isinstance(answer, dict) else None
         listed = found if isinstance(found, list) else []
-        return [Root(root["uri"], root.get("name")) for root in listed if isinstance(root, dict) and "uri" in root]
+        roots = [root for root in listed if isinstance(root, dict) and str(root.get("uri")).startswith("file://")]
+        return [Root(root["uri"], root.get("name")) for root in roots]
 
     async def once(self, key: str, compute: Callable[[], T | Awaitable[T]]) -> T:
         """The value of `compute`, which comes to its end only once, however often the function is run again.
@@ -238,10 +239,16 @@ class Context:
         await self._dialogue.release()
 
     def _declared(self, capability: str) -> Mapping[str, Any]:
-        if not declares(self._caller.capabilities, capability):
+        capabilities = self._capabilities
+        if not declares(capabilities, capability):
             self._refuse(capability, {capability: {}})
-        settings = self._caller.capabilities[capability]
+        settings = capabilities[capability]
         return settings if isinstance(settings, dict) else {}
+
+    @property
+    def _capabilities(self) -> Capabilities:
+        """What the client declared, as far as the revision has it."""
+        return declared_for(self.revision, self._caller.capabilities)
 
     def _refuse(self, wish: str, needed: Mapping[str, Any]) -> NoReturn:
         words = f"This client does not offer {wish}."

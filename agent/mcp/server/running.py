@@ -19,21 +19,24 @@ async def run(signature: Signature, arguments: Mapping[str, Any], context: Any) 
     bound = signature.bind(arguments)
     for name in signature.context_parameters:
         bound[name] = context
-    if signature.is_async:
-        return await signature.function(**bound)
     return await invoke(signature.function, bound)
 
 
 async def invoke(function: Function, arguments: Mapping[str, Any]) -> Any:
     """Await an `async def`; run a plain `def` in a worker thread, and leave it there when nobody waits any more."""
-    if is_async(function):
-        return await function(**arguments)
-    value = await anyio.to_thread.run_sync(partial(function, **arguments), abandon_on_cancel=True)
-    return await value if inspect.isawaitable(value) else value
+    try:
+        if is_async(function):
+            return await function(**arguments)
+        value = await anyio.to_thread.run_sync(partial(function, **arguments), abandon_on_cancel=True)
+        return await value if inspect.isawaitable(value) else value
+    except SystemExit as leaving:  # of a library made for command lines: it ends the call, and not the server
+        raise RuntimeError(f"it tried to end the program (exit code {leaving.code})") from leaving
 
 
 def said(error: BaseException) -> str:
     """An exception as text without its traceback; a group as all that is in it."""
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(said(inner) for inner in error.exceptions)
+    if isinstance(error, KeyError) and error.args:  # its text is the key alone
+        return f"KeyError: {error}"
     return str(error) or type(error).__name__

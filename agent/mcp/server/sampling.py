@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from agent.mcp.jsonrpc import INVALID_PARAMS
 from agent.mcp.server.content import Message, blocks, messages, plain
+from agent.mcp.server.dialogue import ClientRefused
 from agent.mcp.server.running import run, said
 from agent.mcp.server.signature import Signature, name_of
 
@@ -87,7 +89,7 @@ def read_sample(answer: Any) -> Sample:
     """A client's answer. Hosts that are off the specification leave out `model`, or send bare text.
 
     Raises:
-        ValueError: there is nothing in it that could be content.
+        ClientRefused: there is nothing in it that could be content.
     """
     found = _object(answer)
     given = found.get("content")
@@ -129,7 +131,7 @@ def _mended(block: Any) -> Json:
             return {**block}
         case {"type": str(kind)} if kind not in ("text", "tool_use"):
             return {**block}
-    raise ValueError("The client answered the sampling request with something that is no message.")
+    raise ClientRefused(INVALID_PARAMS, "The client answered the sampling request with something that is no message.")
 
 
 def _object(value: Any) -> Json:

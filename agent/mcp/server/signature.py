@@ -63,10 +63,6 @@ class Signature:
         self.parameters = _named_parameters(function, self.name)
 
     @cached_property
-    def is_async(self) -> bool:
-        return is_async(self.function)
-
-    @cached_property
     def hints(self) -> dict[str, Any]:
         """Every annotation as a type.
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from agent.mcp.jsonrpc import INVALID_PARAMS, Params
 from agent.mcp.lifecycle import at_least
-from agent.mcp.session import McpError
+from agent.mcp.server.dialogue import ClientRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ def visit_params(message: str, url: str, revision: str) -> Params:
 
 
 def read_visit(answer: Any, params: Params) -> Visit:
-    """Raises McpError where the client's answer names no action."""
+    """Raises ClientRefused where the client's answer names no action."""
     action = answer.get("action") if isinstance(answer, dict) else None
     if action not in ("accept", "decline", "cancel"):
-        raise McpError(INVALID_PARAMS, "The client's answer to the page names no action.")
+        raise ClientRefused(INVALID_PARAMS, "The client's answer to the page names no action.")
     return Visit(action, params.get("elicitationId"))

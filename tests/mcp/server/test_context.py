@@ -234,7 +234,7 @@ async def test_roots_are_the_folders_of_the_client() -> None:
     async def ask(ctx: Context) -> Any:
         return await ctx.roots()
 
-    listed = [{"uri": "file:///a", "name": "A"}, {"uri": "file:///b"}, {"name": "no uri"}, None]
+    listed = [{"uri": "file:///a", "name": "A"}, {"uri": "file:///b"}, {"uri": "http://c"}, {"name": "no uri"}, None]
     answers = {"roots/list": lambda _: {"roots": listed}}
     async with raw_client(serving(ask), capabilities={"roots": {}}, answers=answers) as client:
         assert text_of(await client.call("run")) == repr([Root("file:///a", "A"), Root("file:///b")])
@@ -255,6 +255,17 @@ DEMANDS: list[tuple[Body, dict[str, Any], str, str]] = [
     (lambda ctx: ctx.elicit("x", Seat), {"elicitation": {"url": {}}}, "2025-11-25", "a form like this"),
     (lambda ctx: ctx.elicit("x", dataclass(Tags)), {"elicitation": {}}, "2025-06-18", "a form like this"),
     (lambda ctx: ctx.roots(), {"sampling": {}}, "2025-11-25", "roots"),
+    (lambda ctx: ctx.visit("x", "https://x"), {}, "2025-11-25", "pages to open"),
+    # What a revision does not have is not declared by saying so.
+    (lambda ctx: ctx.elicit("x", Seat), {"elicitation": {}}, "2025-03-26", "elicitation"),
+    (lambda ctx: ctx.elicit("x", Seat), {"elicitation": {"form": {}}}, "2024-11-05", "elicitation"),
+    (lambda ctx: ctx.visit("x", "https://x"), {"elicitation": {"url": {}}}, "2025-06-18", "pages to open"),
+    (
+        lambda ctx: ctx.sample("x", tools=[{"name": "t"}]),
+        {"sampling": {"tools": {}}},
+        "2025-06-18",
+        "sampling with tools",
+    ),
 ]
 
 

@@ -366,6 +366,7 @@ async def test_an_answer_that_was_given_stays() -> None:
         (lambda ctx: ctx.sample("x"), {"elicitation": {}}, {"sampling": {}}),
         (lambda ctx: ctx.sample("x", tools=[seat]), {"sampling": {}}, {"sampling": {"tools": {}}}),
         (lambda ctx: ctx.roots(), {}, {"roots": {}}),
+        (lambda ctx: ctx.visit("x", "https://x"), {}, {"elicitation": {"url": {}}}),
     ],
 )
 async def test_what_a_client_did_not_declare_it_is_not_asked(body: Body, declared: Any, needed: Any) -> None:

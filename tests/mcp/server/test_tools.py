@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import threading
 from typing import Any
 
@@ -97,6 +99,44 @@ async def test_a_malformed_call_is_an_error(params: Any) -> None:
         assert (await client.refusal("tools/call", params)).code == -32602
 
 
+@pytest.mark.parametrize("code", [0, 3, "no such option"])
+async def test_a_tool_that_ends_the_program_ends_its_call_alone(code: Any) -> None:
+    server = a_server()
+
+    @server.tool
+    async def leave() -> None:
+        sys.exit(code)
+
+    @server.tool
+    def leave_thread() -> None:
+        sys.exit(code)
+
+    @server.resource("door://out")
+    def out() -> str:
+        sys.exit(code)
+
+    words = f"it tried to end the program (exit code {code})"
+    async with raw_client(server) as client:
+        for name in ("leave", "leave_thread"):
+            assert await client.call(name) == {"content": [{"type": "text", "text": words}], "isError": True}
+        assert (await client.refusal("resources/read", {"uri": "door://out"})).message.endswith(words)
+        assert text_of(await client.call("add", a=1)) == "2"
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+async def test_a_number_that_json_has_not_is_the_tools_fault(number: float) -> None:
+    server = Server("odd")
+
+    @server.tool
+    async def measure() -> dict[str, list[float]]:
+        return {"a": [1.5, number]}
+
+    async with raw_client(server) as client:
+        result = await client.call("measure")
+    words = "measure returned NaN or an infinite number, which JSON has not."
+    assert result == {"content": [{"type": "text", "text": words}], "isError": True}
+
+
 async def test_what_a_tool_raises_is_a_result_without_a_traceback() -> None:
     server = Server("faulty")
 
@@ -115,16 +155,21 @@ async def test_what_a_tool_raises_is_a_result_without_a_traceback() -> None:
         return ""
 
     @server.tool
+    async def missing() -> str:
+        return {}["nope"]
+
+    @server.tool
     async def lying() -> int:
         return "eight"  # type: ignore[return-value]
 
     async with raw_client(server) as client:
-        said = {name: await client.call(name) for name in ("worded", "silent", "grouped", "lying")}
-    assert [result["isError"] for result in said.values()] == [True] * 4
+        said = {name: await client.call(name) for name in ("worded", "silent", "grouped", "missing", "lying")}
+    assert [result["isError"] for result in said.values()] == [True] * 5
     assert [text_of(result) for result in said.values()] == [
         "the till is empty",
         "KeyError",
         "the till is empty",
+        "KeyError: 'nope'",
         "lying returned what it does not declare: result: Input should be a valid integer, "
         "unable to parse string as an integer",
     ]

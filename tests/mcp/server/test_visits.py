@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from agent.mcp.server.dialogue import ClientRefused
 from agent.mcp.server.visits import Visit, read_visit, visit_params
-from agent.mcp.session import McpError
 
 
 def test_a_page_has_a_name_only_where_there_is_a_word_for_its_end() -> None:
@@ -21,5 +21,5 @@ def test_an_answer_is_read_for_its_action_alone() -> None:
 
 @pytest.mark.parametrize("answer", [None, [], {}, {"action": "perhaps"}])
 def test_an_answer_that_is_none_is_an_error(answer: object) -> None:
-    with pytest.raises(McpError, match=r"^The client's answer to the page names no action\.$"):
+    with pytest.raises(ClientRefused, match=r"^The client's answer to the page names no action\.$"):
         read_visit(answer, {})
