@@ -38,6 +38,7 @@ class Terminal:
             dimensions=(rows, columns),
             timeout=PATIENCE,
         )
+        self._child.delaybeforesend = None
         self.raw = b""
 
     @property

@@ -53,6 +53,7 @@ class Canvas:
         return rows
 
     async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until the screen is so. `holds` is asked after each drawing only: what comes later is not seen."""
         with anyio.fail_after(5):
             while not holds():
                 await self._drawn.wait()

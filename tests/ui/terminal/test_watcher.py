@@ -169,16 +169,18 @@ async def test_thinking_is_seen_until_there_is_text() -> None:
 
 
 async def test_a_question_is_answered_on_the_screen() -> None:
-    async with watched() as (on, outbox, _), anyio.create_task_group() as tasks:
-        answers: list[Answer] = []
+    answers: list[Answer] = []
+    async with watched() as (on, outbox, _):
 
         async def ask() -> None:
             answers.append(await outbox.ask(ApproveTool(CALL, "demo", "add")))
 
-        tasks.start_soon(ask)
-        await on.canvas.reads("Run demo/add?")
-        on.press("y")
-        await on.canvas.until(lambda: answers == [Answer("accept")])
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(ask)
+                await on.canvas.reads("Run demo/add?")
+                on.press("y")
+    assert answers == [Answer("accept")]
 
 
 async def test_a_question_nobody_waits_for_any_more_disappears() -> None:
@@ -192,7 +194,7 @@ async def test_a_question_nobody_waits_for_any_more_disappears() -> None:
         await on.canvas.shows("? The form of rail was withdrawn", "›", "  status")
 
 
-async def test_an_answer_of_200_kb_costs_time_linear_in_its_length() -> None:
+async def test_an_answer_of_100_kb_costs_time_linear_in_its_length() -> None:
     """Counted in characters painted and written, not in seconds."""
 
     async def written(length: int) -> int:
@@ -204,5 +206,5 @@ async def test_an_answer_of_200_kb_costs_time_linear_in_its_length() -> None:
             await on.canvas.reads("the end")
             return len(on.canvas.written)
 
-    small, large = await written(20_000), await written(200_000)
+    small, large = await written(10_000), await written(100_000)
     assert large <= 12 * small
