@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.from_thread
 import anyio.lowlevel
 
 from agent.mcp.background import background
@@ -22,12 +21,16 @@ from agent.mcp.routing import REVISION_HEADER
 from agent.mcp.server.context import Context
 from agent.mcp.server.dialogue import LEVELS, Caller, ClientRefused
 from agent.mcp.server.features import RESOURCE_NOT_FOUND
+from agent.mcp.server.home import Home
 from agent.mcp.server.ledger import Ledger
 from agent.mcp.server.methods import serve
 from agent.mcp.server.service import Json, Life, Service
 from agent.mcp.server.stateless import Stateless, is_stateless
 from agent.mcp.server.subscribers import UPDATED, Change, within
 from agent.mcp.session import McpError, Session
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
 
 logger = logging.getLogger(__name__)
 
@@ -81,22 +84,25 @@ class Connection:
         self._caller = Caller()
         self._declared: Json = {}
         self._subscribed: set[str] = set()
-        self._left = anyio.Event()
+        self._staying = anyio.CancelScope()
         self._changes: dict[Change, None] = {}
         self._logs: deque[Params] = deque(maxlen=LOGS_KEPT)
-        self._woken = anyio.Event()
-        self._thread, self._token = threading.get_ident(), anyio.lowlevel.current_token()
+        self._home = Home()
+        self._tasks: TaskGroup | None = None
+        self._is_telling = False
 
     async def run(self, session: Session) -> None:
         """Serve until the client leaves; what still runs then has a moment to finish."""
         self._session = session
-        async with background() as tasks:
-            tasks.start_soon(self._announce)
-            tasks.start_soon(self._wait_for_end)
-            await self._left.wait()
-            self._stateless.listening.end()
-            with anyio.move_on_after(GRACE_SECONDS):
-                await session.idle()
+        async with background() as self._tasks:
+            try:
+                with self._staying:
+                    await session.closed.wait()
+                self._stateless.listening.end()
+                with anyio.move_on_after(GRACE_SECONDS):
+                    await session.idle()
+            finally:
+                self._tasks = None  # nobody is there to hear of changes
 
     def takes_batches(self) -> bool:
         """Whether several messages may come at once: one revision has that."""
@@ -104,11 +110,12 @@ class Connection:
 
     def announce(self, change: Change) -> None:
         """Tell the client soon, if it wants to know. May be called from any thread."""
-        self._in_the_loop(self._note, change)
+        self._stateless.listening.announce(change)
+        self._home.run(self._note, change)
 
     def log(self, level: str, params: Params) -> None:
         """Send a log message soon, if the client wants that level. May be called from any thread."""
-        self._in_the_loop(self._note_log, level, params)
+        self._home.run(self._note_log, level, params)
 
     def end_listening(self) -> None:
         """Let those who listen know that nothing more will come."""
@@ -117,7 +124,7 @@ class Connection:
     async def on_request(self, request: Request, context: Mapping[str, Any]) -> Any:
         params = request.params or {}
         if "_meta" in params and is_stateless(request) and not _is_handshake(request, context):
-            return await self._stateless.answer(self._session, request, context)
+            return await self._stateless.answer(request, context, partial(self._session.notify, about=request.id))
         match request.method:
             case "initialize":
                 return self._initialize(params)
@@ -136,7 +143,7 @@ class Connection:
 
     def on_notification(self, notification: Notification) -> None:
         if notification.method == "exit":  # what follows `shutdown` elsewhere
-            self._left.set()
+            self._staying.cancel()
 
     def on_trouble(self, trouble: Garbled | Stray) -> None:
         if isinstance(trouble, Garbled):
@@ -179,22 +186,15 @@ class Connection:
             raise McpError(INVALID_PARAMS, "uri must be a string")
         return uri
 
-    def _in_the_loop(self, note: Callable[..., None], *arguments: Any) -> None:
-        if threading.get_ident() == self._thread:
-            note(*arguments)
-        else:
-            anyio.from_thread.run_sync(note, *arguments, token=self._token)
-
     def _note(self, change: Change) -> None:
-        self._stateless.listening.note(change)
         if self._wants(change):
             self._changes[change] = None
-            self._woken.set()
+            self._tell_soon()
 
     def _note_log(self, level: str, params: Params) -> None:
         if self._declared and self._caller.wants_log(level):
             self._logs.append(params)
-            self._woken.set()
+            self._tell_soon()
 
     def _wants(self, change: Change) -> bool:
         method, name = change
@@ -202,19 +202,19 @@ class Connection:
             return declares(self._declared, method.split("/")[1])
         return method == UPDATED and any(within(name, self._subscribed))
 
-    async def _announce(self) -> None:
-        while True:
-            await self._woken.wait()
-            self._woken = anyio.Event()
+    def _tell_soon(self) -> None:
+        if self._tasks and not self._is_telling:
+            self._is_telling = True
+            self._tasks.start_soon(self._tell)
+
+    async def _tell(self) -> None:
+        while self._changes or self._logs:
             changes, self._changes = self._changes, {}
             for method, uri in changes:
                 await self._session.notify(method, None if uri is None else {"uri": uri})
             while self._logs:
                 await self._session.notify("notifications/message", self._logs.popleft())
-
-    async def _wait_for_end(self) -> None:
-        await self._session.closed.wait()
-        self._left.set()
+        self._is_telling = False
 
 
 def _is_handshake(request: Request, context: Mapping[str, Any]) -> bool:

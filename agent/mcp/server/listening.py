@@ -1,4 +1,4 @@
-"""Clients of the stateless era that listen for changes, on one connection (section "Subscriptions")."""
+"""Clients of the stateless era that listen for changes (section "Subscriptions")."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from agent.mcp.jsonrpc import Params
 from agent.mcp.lifecycle import declares
+from agent.mcp.server.home import Home
 from agent.mcp.server.kept_tasks import require_tasks
 from agent.mcp.server.service import Service
 from agent.mcp.server.stateless_calls import Call
@@ -18,12 +19,12 @@ SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
 class Listening:
     def __init__(self, service: Service) -> None:
-        self._service = service
+        self._service, self._home = service, Home()
         self._subscribers: dict[Subscriber, None] = {}  # in the order in which they came
 
-    def note(self, change: Change) -> None:
-        for subscriber in self._subscribers:
-            subscriber.note(change)
+    def announce(self, change: Change) -> None:
+        """Tell soon who wants to know. May be called from any thread."""
+        self._home.run(self._note, change)
 
     def end(self) -> None:
         """Let those who listen know that nothing more will come."""
@@ -45,6 +46,10 @@ class Listening:
         finally:
             del self._subscribers[subscriber]
         return tag
+
+    def _note(self, change: Change) -> None:
+        for subscriber in self._subscribers:
+            subscriber.note(change)
 
     async def _honoured(self, asked: Wanted, call: Call) -> Wanted:
         """Of what was asked, that of which there can be news."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import anyio
 
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.server.service import LifespanFailed
 from agent.mcp.server.signature import SignatureError
 from agent.mcp.transports.stdio_server import StdioServerChannel, standard_streams
 
@@ -81,7 +82,7 @@ def _exits(server: Server) -> Iterator[None]:
     """Errors as a sentence and an exit code."""
     try:
         yield
-    except (SignatureError, ConnectionLost, OSError) as error:
+    except (SignatureError, LifespanFailed, ConnectionLost, OSError) as error:
         _say(f"{server.name} cannot start: {error}")
         raise SystemExit(USAGE) from None
     except ModuleNotFoundError as error:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from agent.mcp.background import background
 from agent.mcp.envelope import Channel
+from agent.mcp.jsonrpc import Failure, Request, Result
 from agent.mcp.server.catalogue import Catalogue, Kind
 from agent.mcp.server.connection import Connection
 from agent.mcp.server.dialogue import Level
 from agent.mcp.server.kept_tasks import KeptTasks
-from agent.mcp.server.reentry import Rounds
+from agent.mcp.server.reentry import Rounds, Tell
 from agent.mcp.server.registry import Registry
+from agent.mcp.server.running import said
 from agent.mcp.server.seal import Seal
-from agent.mcp.server.service import Caching, Identity, Life, Service
+from agent.mcp.server.service import Caching, Identity, Life, LifespanFailed, Service
+from agent.mcp.server.stateless import Stateless
 from agent.mcp.server.subscribers import TASK_CHANGED, UPDATED, Change
 from agent.mcp.server.task_store import MemoryTaskStore, TaskStore
 from agent.mcp.session import open_session
@@ -56,6 +59,7 @@ class Server(Registry):
         self.version, self.state_key = version, state_key
         self._lifespan = lifespan or _nothing
         self._life: Life | None = None
+        self._visitors: Stateless | None = None
         self._connections: set[Connection] = set()
         self._service = Service(
             Identity(name, version, title, instructions),
@@ -102,25 +106,37 @@ class Server(Registry):
             async with self._living() as life:
                 await self._serve(channel, life)
 
+    async def reply(self, request: Request, context: Mapping[str, Any], tell: Tell) -> Result | Failure:
+        """Answer a request of the stateless era that came without a connection, while the server is `running`.
+
+        `context` is what the transport knows of it, `tell` sends the notifications that belong to it.
+        """
+        assert self._visitors, "the server is running"
+        return await self._visitors.reply(request, context, tell)
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The block in which one lifespan serves all connections, and in which tasks are kept that outlast theirs.
+        """The block in which one lifespan serves all clients, and in which tasks are kept that outlast a connection.
 
         Raises:
             SignatureError: a function cannot be offered as it is written.
+            LifespanFailed: the lifespan could not begin.
         """
         self.prepare()
         async with self._living() as life:
-            before, self._life = self._life, life
+            before = self._life, self._visitors
+            self._life, self._visitors = life, Stateless(self._service, life)
             try:
                 yield
             finally:
-                self._life = before
+                self._life, self._visitors = before
 
     def end_subscriptions(self) -> None:
         """Let all who listen for changes know that nothing more will come, before the process stops."""
         for connection in list(self._connections):
             connection.end_listening()
+        if self._visitors:
+            self._visitors.listening.end()
 
     def asgi(
         self,
@@ -164,12 +180,18 @@ class Server(Registry):
 
     @asynccontextmanager
     async def _living(self) -> AsyncIterator[Life]:
-        async with self._lifespan(self) as lifespan, background() as tasks:
-            yield Life(lifespan, tasks)
+        async with AsyncExitStack() as stack:
+            try:
+                lifespan = await stack.enter_async_context(self._lifespan(self))
+            except Exception as error:  # the author's own code, which may raise anything
+                raise LifespanFailed(f"its lifespan raised {type(error).__name__}: {said(error)}") from error
+            yield Life(lifespan, await stack.enter_async_context(background()))
 
     def _announce(self, change: Change) -> None:
         for connection in list(self._connections):
             connection.announce(change)
+        if self._visitors:
+            self._visitors.listening.announce(change)
 
 
 @asynccontextmanager

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
+class LifespanFailed(Exception):
+    """What an author's lifespan raised as it began, as a sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """What a server says about itself."""

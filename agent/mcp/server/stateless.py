@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from agent.mcp.admission import UNSUPPORTED_REVISION
-from agent.mcp.jsonrpc import INVALID_PARAMS, Request
+from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, Failure, Request, Result
 from agent.mcp.lifecycle import CLIENT_KEY, STATELESS_REVISIONS, declares
 from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
 from agent.mcp.server.catalogue import TASKS
 from agent.mcp.server.dialogue import LEVELS, Caller
 from agent.mcp.server.kept_tasks import require_tasks
 from agent.mcp.server.listening import Listening
+from agent.mcp.server.reentry import Tell
 from agent.mcp.server.service import Json, Life, Service
 from agent.mcp.server.stateless_calls import Call, answer_call
-from agent.mcp.session import McpError, Session
+from agent.mcp.session import McpError
+
+logger = logging.getLogger(__name__)
 
 LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 
 
 class Stateless:
-    """The stateless requests of one connection; nothing is remembered from one to the next but who listens."""
+    """The stateless requests of one connection, or of those that need none; all it remembers of them is who listens."""
 
     def __init__(self, service: Service, life: Life) -> None:
         self._service, self._life = service, life
         self.listening = Listening(service)
 
-    async def answer(self, session: Session, request: Request, context: Mapping[str, Any]) -> Json:
+    async def reply(self, request: Request, context: Mapping[str, Any], tell: Tell) -> Result | Failure:
+        """What a session would say to a request that came without one."""
+        try:
+            return Result(request.id, await self.answer(request, context, tell))
+        except McpError as error:
+            return Failure(request.id, error.code, error.message, error.data)
+        except Exception:  # a handler's run like those of a session, which is not there to catch it
+            logger.exception("handling %s", request.method)
+            return Failure(request.id, INTERNAL_ERROR, "Internal error")
+
+    async def answer(self, request: Request, context: Mapping[str, Any], tell: Tell) -> Json:
         """The result of a request. Raises McpError."""
         caller = read_caller((request.params or {}).get("_meta"))
-        call = Call(session, request, caller, context, self._life)
+        call = Call(request, caller, context, tell, self._life)
         match request.method:
             case "server/discover":
                 result = self._discover(caller)

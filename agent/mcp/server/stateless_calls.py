@@ -18,19 +18,19 @@ from agent.mcp.server.features import Tool
 from agent.mcp.server.kept_tasks import require_tasks
 from agent.mcp.server.ledger import Ledger
 from agent.mcp.server.methods import serve
-from agent.mcp.server.reentry import ASKING, ReentryDialogue, run_round
+from agent.mcp.server.reentry import ASKING, ReentryDialogue, Tell, run_round
 from agent.mcp.server.service import Json, Life, Service
-from agent.mcp.session import McpError, Session
+from agent.mcp.session import McpError
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, who sent it, and what the transport knows of it."""
+    """One request, who sent it, what the transport knows of it, and how to send a notification that belongs to it."""
 
-    session: Session
     request: Request
     caller: Caller
     context: Mapping[str, Any]
+    tell: Tell
     life: Life
 
     @property
@@ -41,10 +41,6 @@ class Call:
     def principal(self) -> str | None:
         """Who the caller proved to be, if the server knows; what is kept for one caller is not for another."""
         return self.context.get("principal")
-
-    async def tell(self, method: str, params: Params) -> None:
-        """Send a notification that belongs to the request."""
-        await self.session.notify(method, params, about=self.request.id)
 
 
 async def answer_call(service: Service, call: Call) -> Json:

@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from agent.mcp.admission import Refusal
+from agent.mcp.admission import Refusal, refusal
 from agent.mcp.background import background
-from agent.mcp.jsonrpc import encode
+from agent.mcp.jsonrpc import INTERNAL_ERROR, encode
 from agent.mcp.sse import KEEPALIVE
 from agent.mcp.transports.event_store import Reader
 
@@ -23,6 +23,8 @@ HeaderLines = list[tuple[bytes, bytes]]
 
 KEEPALIVE_SECONDS = 15.0  # of silence on a stream, before something in between takes it for dead
 BODY_SECONDS = 30.0  # for a client to send its message
+
+NOT_STARTED = refusal(500, INTERNAL_ERROR, "The server has not been started: its ASGI lifespan was not run.")
 
 JSON_LINE = (b"content-type", b"application/json")
 EVENT_LINES = [
@@ -54,31 +56,31 @@ async def send_document(send: Send, status: int, body: bytes, more: HeaderLines 
     await send({"type": "http.response.body", "body": body})
 
 
-async def send_refusal(send: Send, refusal: Refusal) -> None:
-    more = [(b"allow", refusal.allow.encode())] if refusal.allow else []
-    more += [(b"www-authenticate", refusal.challenge.encode("latin-1", "replace"))] if refusal.challenge else []
-    more += [(b"retry-after", b"%d" % refusal.retry_after)] if refusal.retry_after is not None else []
-    await send_document(send, refusal.status, encode(refusal.failure), more)
+async def send_refusal(send: Send, refused: Refusal) -> None:
+    more = [(b"allow", refused.allow.encode())] if refused.allow else []
+    more += [(b"www-authenticate", refused.challenge.encode("latin-1", "replace"))] if refused.challenge else []
+    more += [(b"retry-after", b"%d" % refused.retry_after)] if refused.retry_after is not None else []
+    await send_document(send, refused.status, encode(refused.failure), more)
 
 
 async def send_events(send: Send, reader: Reader, opening: bytes = b"", more: HeaderLines | None = None) -> None:
     """What a reader is given, from the `opening` to its end."""
     with closing(reader):
         await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_LINES, *(more or [])]})
-        await _send_part(send, opening)
+        await send_part(send, opening)
         while not reader.is_done:
             if chunk := reader.take():
-                await _send_part(send, chunk)
+                await send_part(send, chunk)
                 continue
             with anyio.move_on_after(KEEPALIVE_SECONDS) as silence:
                 await reader.more()
             if silence.cancelled_caught:
-                await _send_part(send, KEEPALIVE)
+                await send_part(send, KEEPALIVE)
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _send_part(send: Send, part: bytes) -> None:
-    await send({"type": "http.response.body", "body": part, "more_body": True})
+async def send_part(send: Send, part: bytes, *, more: bool = True) -> None:
+    await send({"type": "http.response.body", "body": part, "more_body": more})
 
 
 @asynccontextmanager
@@ -90,6 +92,11 @@ async def while_connected(receive: Receive) -> AsyncIterator[TaskGroup]:
 
 
 async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
+    await disconnected(receive)
+    scope.cancel()
+
+
+async def disconnected(receive: Receive) -> None:
+    """Wait until the client goes away, or has got all of its answer."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    scope.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
 import sys
@@ -53,6 +54,7 @@ def run_http(
 
     Raises:
         OSError: the address cannot be had, or the certificate cannot be used.
+        Exception: what the server's lifespan raised.
         KeyboardInterrupt: interrupted; every connection has been closed in order.
     """
     if certificate:
@@ -146,6 +148,16 @@ def uvicorn_server(
     import uvicorn
 
     class Quiet(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            log = logging.getLogger("uvicorn.error")
+            log.disabled = True  # what goes wrong here is for whoever started us to tell
+            try:
+                await super().startup(sockets)
+            finally:
+                log.disabled = False
+                if app.fault:
+                    raise app.fault  # instead of uvicorn's own exit
+
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             app.end()  # uvicorn waits for streams, and a stream waits for news
             await super().shutdown(sockets)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from agent.mcp.admission import (
@@ -21,8 +21,8 @@ from agent.mcp.admission import (
 from agent.mcp.jsonrpc import INVALID_REQUEST, MalformedMessage, Message, Request, decode
 from agent.mcp.transports.http_auth import WELL_KNOWN, Authorization, Guard
 from agent.mcp.transports.http_responses import Receive, Scope, Send, read_body, send_document, send_refusal
-from agent.mcp.transports.http_sessions import Serves, Sessions
-from agent.mcp.transports.http_stateless import serve_stateless
+from agent.mcp.transports.http_sessions import Serves, Sessions, context_of
+from agent.mcp.transports.http_stateless import Posts
 from agent.mcp.transports.sse_server import GET_PATH, POST_PATH, OldSessions
 
 Said = Stateless | Handshaken | Refusal
@@ -77,17 +77,22 @@ class Door:
 
 
 class HttpApp:
-    """Made by `asgi_app`."""
+    """Made by `asgi_app`. `fault` is why it could not start, if it could not."""
 
     def __init__(self, server: Serves, sessions: Sessions, old: OldSessions | None, door: Door) -> None:
         self._server, self._sessions, self._old, self._door = server, sessions, old, door
+        self._posts = Posts(server)
+        self.fault: Exception | None = None
 
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """The block in which sessions live: what the lifespan of the app enters."""
-        return self._sessions.running()
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The block in which clients are served: what the lifespan of the app enters."""
+        async with self._server.running(), self._posts.running(), self._sessions.running():
+            yield
 
     def end(self) -> None:
         """Let go of every client that waits, before the process stops."""
+        self._server.end_subscriptions()
         self._sessions.end_all()
         if self._old:
             self._old.end_all()
@@ -102,10 +107,18 @@ class HttpApp:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        async with self.running():
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-        await send({"type": "lifespan.shutdown.complete"})
+        is_up = False
+        try:
+            async with self.running():
+                is_up = True
+                await send({"type": "lifespan.startup.complete"})
+                await receive()
+        except Exception as error:  # a server's own lifespan may raise anything
+            self.fault = None if is_up else error
+            failed = "lifespan.shutdown.failed" if is_up else "lifespan.startup.failed"
+            await send({"type": failed, "message": str(error) or type(error).__name__})
+        else:
+            await send({"type": "lifespan.shutdown.complete"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, method = Headers(scope["headers"]), scope["method"]
@@ -153,7 +166,7 @@ class HttpApp:
             case Refusal() as refused:
                 await send_refusal(send, refused)
             case Stateless(Request() as request):
-                await serve_stateless(self._server, request, {"headers": headers}, receive, send)
+                await self._posts.take(request, context_of(headers), receive, send)
             case Stateless():
                 await send_document(send, 202, b"")  # this era has no notification that could mean anything here
             case Handshaken() as said:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any, Protocol
 
 import anyio
 from anyio.abc import ObjectStream, TaskGroup
@@ -15,11 +15,12 @@ from agent.mcp.admission import Handshaken, Headers, Refusal, refusal
 from agent.mcp.background import background
 from agent.mcp.envelope import Channel
 from agent.mcp.exchange import RESUME_HEADER, SESSION_HEADER
-from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, Message, Request
+from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, Failure, Message, Params, Request, Result
 from agent.mcp.lifecycle import at_least
 from agent.mcp.sse import encode_event
 from agent.mcp.transports.event_store import EventStream
 from agent.mcp.transports.http_responses import (
+    NOT_STARTED,
     Receive,
     Send,
     send_document,
@@ -31,6 +32,8 @@ from agent.mcp.transports.http_session import HttpSession
 
 logger = logging.getLogger(__name__)
 
+Tell = Callable[[str, Params], Awaitable[None]]
+
 COMMIT_SECONDS = 15.0  # without a word, before an answer becomes a stream, which can be kept alive
 SWEEP_SECONDS = 60.0  # between two looks for sessions nobody uses
 
@@ -38,17 +41,16 @@ SWEEP_SECONDS = 60.0  # between two looks for sessions nobody uses
 class Serves(Protocol):
     """What HTTP needs of a server."""
 
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """The block in which it serves."""
+        ...
+
     async def serve(self, channel: Channel, /) -> None:
         """Serve one connection until it ends."""
         ...
 
-
-@runtime_checkable
-class Outlives(Protocol):
-    """A server with something that outlives its connections, as those of the stateless era last for one request."""
-
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """The block in which that lives."""
+    async def reply(self, request: Request, context: Mapping[str, Any], tell: Tell, /) -> Result | Failure:
+        """Answer a request of the stateless era; `tell` sends the notifications that belong to it."""
         ...
 
     def end_subscriptions(self) -> None:
@@ -77,8 +79,7 @@ class Sessions:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Sessions live in this block, and end with it."""
-        around = self._server.running() if isinstance(self._server, Outlives) else nullcontext()
-        async with around, background() as tasks:
+        async with background() as tasks:
             self._tasks = tasks
             tasks.start_soon(self._sweep)
             try:
@@ -87,8 +88,6 @@ class Sessions:
                 self._tasks = None
 
     def end_all(self) -> None:
-        if isinstance(self._server, Outlives):
-            self._server.end_subscriptions()
         for session in list(self._sessions.values()):
             session.close()
 
@@ -100,7 +99,7 @@ class Sessions:
             await send_refusal(send, objection)
         else:
             with _in_use(session):
-                stream = await session.post(said.messages, {"headers": headers}, batch=said.batch)
+                stream = await session.post(said.messages, context_of(headers), batch=said.batch)
                 await self._answer(session, stream, said.batch, receive, send)
             if not session.revision:
                 session.close()  # the handshake failed
@@ -153,7 +152,7 @@ class Sessions:
 
     def _begin(self, owner: str) -> HttpSession | Refusal:
         if self._tasks is None:
-            return refusal(500, INTERNAL_ERROR, "The server has not been started: its ASGI lifespan was not run.")
+            return NOT_STARTED
         if len(self._sessions) >= self._limit and not self._make_room():
             return refusal(503, INTERNAL_ERROR, "There are too many sessions; try again later.")
         session = HttpSession(secrets.token_urlsafe(24), owner)
@@ -192,6 +191,11 @@ class Sessions:
             for session in list(self._sessions.values()):
                 if not session.busy and session.used_at + self._idle_seconds <= anyio.current_time():
                     session.close()
+
+
+def context_of(headers: Headers) -> dict[str, Any]:
+    """What a server gets to know of a request besides its message."""
+    return {"headers": headers, "principal": headers.owner or None}
 
 
 @contextmanager

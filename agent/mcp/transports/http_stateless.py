@@ -1,78 +1,122 @@
-"""The stateless era of Streamable HTTP, the server's end: a POST is a connection, and closing it withdraws it."""
+"""The stateless era of Streamable HTTP, the server's end: a POST stands for itself, and closing it withdraws it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-from anyio.abc import ObjectStream
 
-from agent.mcp.admission import STATUS, refusal
-from agent.mcp.envelope import Envelope
-from agent.mcp.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, Failure, Request, Result, encode
-from agent.mcp.transports.event_store import EventStream
-from agent.mcp.transports.http_responses import Receive, Send, send_document, send_events, send_refusal, while_connected
-from agent.mcp.transports.http_sessions import COMMIT_SECONDS, Serves, serve_contained
+from agent.mcp.admission import STATUS
+from agent.mcp.background import background
+from agent.mcp.jsonrpc import INTERNAL_ERROR, Failure, Notification, Params, Request, Result, encode
+from agent.mcp.sse import KEEPALIVE, encode_event
+from agent.mcp.task_pool import TaskPool
+from agent.mcp.transports.http_responses import (
+    EVENT_LINES,
+    NOT_STARTED,
+    Receive,
+    Send,
+    disconnected,
+    send_document,
+    send_part,
+    send_refusal,
+)
+from agent.mcp.transports.http_sessions import Serves
 
+logger = logging.getLogger(__name__)
 
-class PostChannel(ObjectStream[Any]):
-    """The one request comes in; what is said about it goes out on `stream`."""
-
-    def __init__(self, request: Request, context: Mapping[str, Any]) -> None:
-        self.stream, self.status = EventStream(), 200
-        self._request = request
-        self._inbox = [Envelope((request,), context=context)]
-        self._more = anyio.Event()
-        self._closed = False
-
-    async def receive(self) -> Envelope:
-        while not self._inbox:
-            if self._closed:
-                raise anyio.EndOfStream
-            await self._more.wait()
-        return self._inbox.pop()
-
-    async def send(self, item: Envelope) -> None:
-        for message in item.messages:
-            match message:
-                case Result() | Failure() if message.id == self._request.id:
-                    data = encode(message)
-                    if isinstance(message, Failure):
-                        self.status = STATUS.get(message.code, 200)
-                    await self.stream.append(data, answer=True)
-                    self.stream.end()
-                case Request(id=id):
-                    self._refuse(Failure(id, METHOD_NOT_FOUND, "A client of this revision is not asked over HTTP."))
-                case _ if item.about == self._request.id:
-                    await self.stream.append(encode(message))
-
-    async def send_eof(self) -> None:
-        self.stream.end()
-
-    async def aclose(self) -> None:
-        self._closed = True
-        self.stream.end()
-        self._more.set()
-
-    def _refuse(self, failure: Failure) -> None:
-        self._inbox.append(Envelope((failure,)))
-        self._more.set()
-        self._more = anyio.Event()
+KEEPALIVE_SECONDS = 15.0  # before an answer that takes long becomes a stream, and between two signs of life on it
+STALL_SECONDS = 30.0  # for a client to take what was said to it
 
 
-async def serve_stateless(
-    server: Serves, request: Request, context: Mapping[str, Any], receive: Receive, send: Send
-) -> None:
-    channel = PostChannel(request, context)
-    stream = channel.stream
-    async with while_connected(receive) as tasks:
-        tasks.start_soon(serve_contained, server, channel)
-        with anyio.move_on_after(COMMIT_SECONDS):
-            await stream.settled()
-        if not (stream.ended and stream.only_answers):
-            await send_events(send, stream.read())
-        elif answers := stream.all():
-            await send_document(send, channel.status, answers[0])
+class Posts:
+    """The requests that are being answered."""
+
+    def __init__(self, server: Serves) -> None:
+        self._server = server
+        self._pool: TaskPool | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with background() as tasks:
+            self._pool = TaskPool(tasks)
+            try:
+                yield
+            finally:
+                self._pool = None
+
+    async def take(self, request: Request, context: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        if self._pool is None:
+            await send_refusal(send, NOT_STARTED)
+            return
+        post = Post(receive, send)
+        self._pool.start(post.attend)
+        try:
+            with post.scope:
+                await post.answer(await self._server.reply(request, context, post.tell))
+        finally:
+            post.is_over = True
+
+
+class Post:
+    """One request: its answer is a document, or the end of a stream if there is something to say before.
+
+    `scope` is that of the work on it.
+    """
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self.scope, self.is_over = anyio.CancelScope(), False
+        self._receive, self._send = receive, send
+        self._is_stream = False
+        self._turn = anyio.Lock(fast_acquire=True)
+
+    async def attend(self) -> None:
+        """Withdraw the request when its client goes away, and show it until then that the work goes on."""
+        while not self.is_over:
+            with anyio.move_on_after(KEEPALIVE_SECONDS):
+                await disconnected(self._receive)
+                self.scope.cancel()
+                return
+            await self._say(KEEPALIVE)
+
+    async def tell(self, method: str, params: Params) -> None:
+        """Send a notification that belongs to the request."""
+        await self._say(encode_event(encode(Notification(method, params))))
+
+    async def answer(self, reply: Result | Failure) -> None:
+        reply, body = _encoded(reply)
+        if self._is_stream:
+            await self._say(encode_event(body), more=False)
         else:
-            await send_refusal(send, refusal(500, INTERNAL_ERROR, "Internal error", request.id))
+            self.is_over = True
+            await send_document(self._send, STATUS.get(reply.code, 200) if isinstance(reply, Failure) else 200, body)
+
+    async def _say(self, part: bytes, *, more: bool = True) -> None:
+        """Part of the stream, which begins with it. Who does not read it in time has gone away."""
+        try:
+            with anyio.fail_after(STALL_SECONDS):
+                async with self._turn:
+                    await self._write(part, more)
+        except OSError:
+            self.scope.cancel()
+
+    async def _write(self, part: bytes, more: bool) -> None:
+        if self.is_over:
+            return
+        if not self._is_stream:
+            self._is_stream = True
+            await self._send({"type": "http.response.start", "status": 200, "headers": EVENT_LINES})
+        self.is_over = not more
+        await send_part(self._send, part, more=more)
+
+
+def _encoded(reply: Result | Failure) -> tuple[Result | Failure, bytes]:
+    try:
+        return reply, encode(reply)
+    except (TypeError, ValueError):  # the handler returned what JSON has no words for
+        logger.exception("writing the answer to %r", reply.id)
+        failure = Failure(reply.id, INTERNAL_ERROR, "Internal error")
+        return failure, encode(failure)

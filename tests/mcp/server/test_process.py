@@ -207,6 +207,24 @@ server.run()
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("arguments", [[], ["--http", "127.0.0.1:0"]])
+def test_a_lifespan_that_cannot_begin_is_told_in_a_sentence(arguments: list[str], tmp_path: Path) -> None:
+    text = """
+from contextlib import asynccontextmanager
+from agent.mcp import Server
+@asynccontextmanager
+async def database(server):
+    raise ValueError("there is no database at db:5432")
+    yield
+Server("shop", lifespan=database).run()
+"""
+    done = ran([*script(tmp_path, text), *arguments], b"")
+    *before, told = done.stderr.decode().splitlines()
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert told == "shop cannot start: its lifespan raised ValueError: there is no database at db:5432"
+    assert [line.partition("://")[0] for line in before] == ["http"] * bool(arguments)
+
+
 def test_it_serves_http_where_it_says_and_ends_when_interrupted() -> None:
     command = [*PYTHON, "--http", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

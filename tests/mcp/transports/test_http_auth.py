@@ -12,6 +12,8 @@ import httpx2
 import pytest
 
 from agent.mcp import Server
+from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
+from agent.mcp.server.catalogue import TASKS
 from agent.mcp.transports import http_auth
 from agent.mcp.transports.http_auth import Authorization, Token
 from agent.mcp.transports.http_server import asgi_app
@@ -63,6 +65,10 @@ def notes() -> Server:
     async def count() -> int:
         return 2
 
+    @server.tool(task="required")
+    async def work() -> int:
+        return 3
+
     return server
 
 
@@ -99,6 +105,22 @@ async def begin(made: httpx2.AsyncClient, token: str) -> dict[str, str]:
         "/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers(token, **session)
     )
     return session
+
+
+# Whose it is
+
+
+async def test_what_is_kept_for_one_is_not_for_another() -> None:
+    async def ask(token: str, method: str, about: str, **params: Any) -> Any:
+        meta = {REVISION_KEY: "2026-07-28", CAPABILITIES_KEY: {"extensions": {TASKS: {}}}}
+        named = {"mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": about}
+        body = request(method, _meta=meta, **params)
+        return (await made.post("/mcp", json=body, headers=headers(token, **named))).json()
+
+    async with client(authorization()) as made:
+        task = (await ask("good", "tools/call", "work", name="work", arguments={}))["result"]["taskId"]
+        assert (await ask("bobs", "tasks/get", task, taskId=task))["error"]["code"] == -32602
+        assert (await ask("good", "tasks/get", task, taskId=task))["result"]["taskId"] == task
 
 
 # Metadata

@@ -15,6 +15,7 @@ from mcp_types import TextContent
 from agent.mcp.client.client import Client
 from agent.mcp.envelope import Channel, Closed, Envelope
 from agent.mcp.jsonrpc import Notification, Params, Request, Result
+from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
 from agent.mcp.server.context import Context
 from agent.mcp.server.server import Server
 from agent.mcp.session import McpError, open_session
@@ -181,7 +182,7 @@ async def test_sessions_know_nothing_of_each_other() -> None:
 
 
 async def test_a_handshake_that_fails_leaves_no_session() -> None:
-    class Refusing:
+    class Refusing(Server):
         async def serve(self, channel: Channel) -> None:
             async with open_session(channel, self) as session:
                 await session.closed.wait()
@@ -192,7 +193,10 @@ async def test_a_handshake_that_fails_leaves_no_session() -> None:
         def on_notification(self, notification: Notification) -> None: ...
         def on_trouble(self, trouble: object) -> None: ...
 
-    async with bridge(asgi_app(Refusing(), max_sessions=1)) as network, httpx2.AsyncClient(transport=network) as web:
+    async with (
+        bridge(asgi_app(Refusing("no"), max_sessions=1)) as network,
+        httpx2.AsyncClient(transport=network) as web,
+    ):
         for _ in range(2):
             answer = await web.post(URL, json=message("initialize", 1), headers=BOTH)
             assert answer.json()["error"]["code"] == -32602
@@ -213,13 +217,16 @@ async def test_a_session_in_use_makes_no_room() -> None:
 
 
 async def test_a_session_that_nobody_uses_ends() -> None:
-    class Watched:
+    class Watched(Server):
         async def serve(self, channel: Channel) -> None:
-            await Demo().server.serve(channel)
+            await super().serve(channel)
             ended.set()
 
     ended = anyio.Event()
-    async with bridge(asgi_app(Watched(), idle_seconds=0.05)) as network, httpx2.AsyncClient(transport=network) as web:
+    async with (
+        bridge(asgi_app(Watched("w"), idle_seconds=0.05)) as network,
+        httpx2.AsyncClient(transport=network) as web,
+    ):
         begun = await web.post(URL, json=message("initialize", 1, capabilities={}), headers=BOTH)
         session = BOTH | {"mcp-session-id": begun.headers["mcp-session-id"]}
         with anyio.fail_after(5):
@@ -234,19 +241,43 @@ async def test_without_its_lifespan_an_app_says_what_is_missing() -> None:
 
     app = asgi_app(Demo().server)
     async with bridge(bare) as network, httpx2.AsyncClient(transport=network) as web:
-        answer = await web.post(URL, json=message("initialize", 1), headers=BOTH)
-        assert answer.status_code == 500
-        assert "lifespan" in answer.json()["error"]["message"]
+        stateless = message("x", 1, _meta={REVISION_KEY: "2026-07-28", CAPABILITIES_KEY: {}})
+        named = {"mcp-protocol-version": "2026-07-28", "mcp-method": "x"}
+        for said, headers in ((message("initialize", 1), BOTH), (stateless, BOTH | named)):
+            answer = await web.post(URL, json=said, headers=headers)
+            assert answer.status_code == 500
+            assert "lifespan" in answer.json()["error"]["message"]
         async with app.running():
             await begin(web)
 
 
+@pytest.mark.parametrize("when", ["startup", "shutdown"])
+async def test_a_lifespan_that_fails_is_told_in_a_sentence(when: str) -> None:
+    @asynccontextmanager
+    async def lifespan(server: Server) -> AsyncIterator[None]:
+        if when == "startup":
+            raise ValueError("no database")
+        yield
+        raise ValueError("no database")
+
+    async def receive() -> Any:
+        return {"type": "lifespan.anything"}
+
+    async def send(part: Any) -> None:
+        sent.append(part)
+
+    sent: list[Any] = []
+    await asgi_app(Server("s", lifespan=lifespan))({"type": "lifespan"}, receive, send)
+    told = {"startup": "its lifespan raised ValueError: no database", "shutdown": "no database"}
+    assert sent[-1] == {"type": f"lifespan.{when}.failed", "message": told[when]}
+
+
 async def test_a_server_that_cannot_serve_ends_that_session_alone() -> None:
-    class Broken:
+    class Broken(Server):
         async def serve(self, channel: Channel) -> None:
             raise OSError("no database")
 
-    async with bridge(asgi_app(Broken())) as network, httpx2.AsyncClient(transport=network) as web:
+    async with bridge(asgi_app(Broken("b"))) as network, httpx2.AsyncClient(transport=network) as web:
         for _ in range(2):
             answer = await web.post(URL, json=message("initialize", 1), headers=BOTH)
             assert answer.status_code == 404
@@ -394,7 +425,7 @@ async def test_a_silent_call_becomes_a_stream_that_is_kept_alive(monkeypatch: py
 async def test_a_call_that_hangs_up_is_answered_when_the_client_comes_back() -> None:
     demo = Demo()
 
-    class Hanging:
+    class Hanging(Server):
         """Hangs up on every call before it answers it."""
 
         async def serve(self, channel: Channel) -> None:
@@ -416,7 +447,7 @@ async def test_a_call_that_hangs_up_is_answered_when_the_client_comes_back() -> 
         def on_notification(self, notification: Notification) -> None: ...
         def on_trouble(self, trouble: object) -> None: ...
 
-    async with bridge(asgi_app(Hanging(), retry=0)) as network, http(URL, transport=network) as channel:
+    async with bridge(asgi_app(Hanging("h"), retry=0)) as network, http(URL, transport=network) as channel:
         with anyio.fail_after(5):
             await channel.send(Envelope((Request(1, "initialize", {"protocolVersion": "2025-11-25"}),)))
             await channel.receive()

@@ -11,14 +11,15 @@ import anyio
 import httpx2
 import pytest
 
-from agent.mcp.envelope import Channel, Envelope
+from agent.mcp.envelope import Envelope
 from agent.mcp.jsonrpc import Failure, Notification, Request, Result
 from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
-from agent.mcp.session import McpError, Session, open_session
+from agent.mcp.server.reentry import Tell
+from agent.mcp.server.server import Server
+from agent.mcp.sse import KEEPALIVE
 from agent.mcp.transports import http_stateless
 from agent.mcp.transports.http_client import http
 from agent.mcp.transports.http_server import asgi_app
-from agent.mcp.transports.http_stateless import PostChannel
 from tests.mcp.bridge import bridge
 
 pytestmark = pytest.mark.anyio
@@ -27,48 +28,33 @@ URL = "http://127.0.0.1:8000/mcp"
 META = {REVISION_KEY: "2026-07-28", CAPABILITIES_KEY: {}}
 
 
-class Handmade:
+class Handmade(Server):
     """A server of the stateless era that does what the method's name says."""
 
     def __init__(self) -> None:
+        super().__init__("handmade")
         self.contexts: list[Mapping[str, Any]] = []
-        self.running, self.stopped = anyio.Event(), anyio.Event()
+        self.started, self.stopped = anyio.Event(), anyio.Event()
 
-    async def serve(self, channel: Channel) -> None:
-        handler = Handling(self)
-        async with open_session(channel, handler, refuses_garbage=True) as session:
-            handler.session = session
-            await session.closed.wait()
-
-
-class Handling:
-    session: Session
-
-    def __init__(self, server: Handmade) -> None:
-        self._server = server
-
-    async def on_request(self, request: Request, context: Mapping[str, Any]) -> Any:
-        self._server.contexts.append(context)
+    async def reply(self, request: Request, context: Mapping[str, Any], tell: Tell) -> Result | Failure:
+        self.contexts.append(context)
+        value: Any = {"method": request.method}
         match request.method:
             case "say/more":
-                await self.session.notify("notifications/progress", {"progress": 1}, about=request.id)
-                await self.session.notify("notifications/elsewhere")
-            case "wait":
-                self._server.running.set()
+                await tell("notifications/progress", {"progress": 1})
+            case "wait" | "wait/on":
+                self.started.set()
                 try:
+                    if request.method == "wait/on":
+                        await tell("notifications/progress", {"progress": 1})
                     await anyio.sleep_forever()
                 finally:
-                    self._server.stopped.set()
-            case "ask":
-                await self.session.request("sampling/createMessage", {}, about=request.id)
+                    self.stopped.set()
             case "fail":
-                raise McpError((request.params or {})["code"], "as told", {"x": 1})
+                return Failure(request.id, (request.params or {})["code"], "as told", {"x": 1})
             case "break":
-                return object()
-        return {"method": request.method}
-
-    def on_notification(self, notification: Notification) -> None: ...
-    def on_trouble(self, trouble: object) -> None: ...
+                value = object()
+        return Result(request.id, value)
 
 
 @asynccontextmanager
@@ -77,14 +63,19 @@ async def serving(server: Any) -> AsyncIterator[httpx2.AsyncClient]:
         yield web
 
 
-async def post(web: httpx2.AsyncClient, method: str, **params: Any) -> httpx2.Response:
+def said(method: str, **params: Any) -> dict[str, Any]:
+    """Body and headers of a request."""
     body = {"jsonrpc": "2.0", "id": "a", "method": method, "params": {"_meta": META, **params}}
     headers = {
         "accept": "application/json, text/event-stream",
         "mcp-protocol-version": "2026-07-28",
         "mcp-method": method,
     }
-    return await web.post(URL, json=body, headers=headers)
+    return {"json": body, "headers": headers}
+
+
+async def post(web: httpx2.AsyncClient, method: str, **params: Any) -> httpx2.Response:
+    return await web.post(URL, **said(method, **params))
 
 
 async def test_a_request_needs_no_session() -> None:
@@ -141,28 +132,51 @@ async def test_who_goes_away_withdraws_the_request() -> None:
     server = Handmade()
     async with serving(server) as web, anyio.create_task_group() as tasks:
         tasks.start_soon(post, web, "wait")
-        await server.running.wait()
+        await server.started.wait()
         tasks.cancel_scope.cancel()
     with anyio.fail_after(5):
         await server.stopped.wait()
 
 
 async def test_who_leaves_a_silent_stream_withdraws_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_stateless, "COMMIT_SECONDS", 0.01)
+    monkeypatch.setattr(http_stateless, "KEEPALIVE_SECONDS", 0.01)
     server = Handmade()
     request = Request(7, "wait", {"_meta": META})
     async with bridge(asgi_app(server)) as network, http(URL, transport=network) as channel:
         with anyio.fail_after(5):
             await channel.send(Envelope((request,)))
-            await server.running.wait()
+            await server.started.wait()
             await channel.send(Envelope((Notification("notifications/cancelled", {"requestId": 7}),)))
             await server.stopped.wait()
 
 
-async def test_a_client_of_this_era_is_asked_nothing() -> None:
-    async with serving(Handmade()) as web:
-        answer = await post(web, "ask")
-    assert answer.json()["error"]["code"] == -32601
+async def test_an_answer_that_takes_long_becomes_a_stream_with_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_stateless, "KEEPALIVE_SECONDS", 0.01)
+    async with serving(Handmade()) as web, web.stream("POST", URL, **said("wait")) as answer:
+        assert answer.headers["content-type"] == "text/event-stream"
+        with anyio.fail_after(5):
+            assert (await anext(answer.aiter_bytes())).startswith(KEEPALIVE)
+
+
+@pytest.mark.parametrize("fault", ["stalls", "raises"])
+async def test_who_does_not_take_what_is_said_has_gone_away(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def receive() -> Any:
+        body = asked.pop() if asked else await anyio.sleep_forever()
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(part: Any) -> None:
+        if fault == "raises":
+            raise OSError("the connection is closed")
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr(http_stateless, "STALL_SECONDS", 0.01)
+    server, request = Handmade(), httpx2.Request("POST", URL, **said("wait/on"))
+    asked = [request.content]
+    app = asgi_app(server)
+    async with app.running():
+        with anyio.fail_after(5):
+            await app({"type": "http", "method": "POST", "path": "/mcp", "headers": request.headers.raw}, receive, send)
+            await server.stopped.wait()
 
 
 async def test_an_answer_json_has_no_words_for_is_an_internal_error(caplog: pytest.LogCaptureFixture) -> None:
@@ -171,40 +185,12 @@ async def test_an_answer_json_has_no_words_for_is_an_internal_error(caplog: pyte
     assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32603)
 
 
-async def test_a_server_that_cannot_serve_fails_that_request_alone(caplog: pytest.LogCaptureFixture) -> None:
-    class Broken:
-        async def serve(self, channel: Channel) -> None:
-            raise OSError("no database")
-
-    async with serving(Broken()) as web:
-        for _ in range(2):
-            answer = await post(web, "tools/list")
-            assert (answer.status_code, answer.json()["error"]["message"]) == (500, "Internal error")
-    assert "no database" in caplog.text
-
-
 async def test_a_notification_is_received_and_means_nothing() -> None:
     async with serving(Handmade()) as web:
         told = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a"}}
         headers = {"accept": "*/*", "mcp-protocol-version": "2026-07-28"}
         answer = await web.post(URL, json=told, headers=headers)
     assert (answer.status_code, answer.content) == (202, b"")
-
-
-async def test_a_channel_of_one_request_ends_when_it_is_closed() -> None:
-    channel = PostChannel(Request(1, "x"), {})
-    assert await channel.receive() == Envelope((Request(1, "x"),))
-    async with anyio.create_task_group() as tasks:
-
-        async def hear() -> None:
-            with pytest.raises(anyio.EndOfStream):
-                await channel.receive()
-
-        tasks.start_soon(hear)
-        await anyio.wait_all_tasks_blocked()
-        await channel.send_eof()
-        assert channel.stream.ended
-        await channel.aclose()
 
 
 async def test_both_ends_of_ours_understand_each_other() -> None:
