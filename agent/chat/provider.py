@@ -12,6 +12,10 @@ ErrorKind = Literal[
     "auth", "quota", "rate_limit", "overloaded", "timeout", "connection", "server", "context", "too_large",
     "not_found", "bad_request", "bad_tool", "incomplete", "protocol", "missing",
 ]  # fmt: skip
+RETRYABLE: frozenset[ErrorKind] = frozenset(
+    {"rate_limit", "overloaded", "timeout", "connection", "server", "incomplete"}
+)
+"""The kinds after which the same request may well succeed a little later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from agent.chat.provider import ErrorKind, ProviderError
+from agent.chat.provider import RETRYABLE, ErrorKind, ProviderError
 
 if TYPE_CHECKING:
     import httpx2
@@ -27,7 +27,7 @@ _SENTENCES: dict[ErrorKind, tuple[str, str]] = {
     "timeout": ("did not answer in time", "try again"),
     "connection": ("could not be reached, or the connection broke", "check the network and the base_url"),
     "server": ("failed on its side", "try again in a little while"),
-    "context": ("cannot take a conversation this long", "shorten it with /compact, or begin a new one"),
+    "context": ("cannot take a conversation this long", "begin a new one, or choose a model that takes more"),
     "too_large": ("cannot take a request this large", "leave out large images and results"),
     "not_found": ("does not know this model or address", "check the model's name and the base_url"),
     "bad_request": ("refused the request", "change what it objects to, or choose another model"),
@@ -36,10 +36,6 @@ _SENTENCES: dict[ErrorKind, tuple[str, str]] = {
     "protocol": ("sent something that is no reply", "check the base_url and the api of [providers.{name}]"),
     "missing": ("cannot be used", "install what is missing"),
 }
-
-_RETRYABLE: frozenset[ErrorKind] = frozenset(
-    {"rate_limit", "overloaded", "timeout", "connection", "server", "incomplete"}
-)
 
 _CODES: dict[str, ErrorKind] = {
     "insufficient_quota": "quota",
@@ -82,7 +78,7 @@ def failure(
     what, advice = (text.format(name=config.name, tool=tool) for text in _SENTENCES[kind])
     said = f" ({shown})" if (shown := _presentable(detail, config)) else ""
     message, brief = f"{config.name} {what}{said}; {advice}.", f"{config.name} {what}."
-    return ProviderError(kind, message, retryable=kind in _RETRYABLE, retry_after=wait, tool=tool, brief=brief)
+    return ProviderError(kind, message, retryable=kind in RETRYABLE, retry_after=wait, tool=tool, brief=brief)
 
 
 def refusal(

@@ -11,14 +11,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent.chat.messages import ToolMessage, ToolResult
-from agent.chat.provider import ErrorKind, ProviderError, Request
+from agent.chat.provider import RETRYABLE, ErrorKind, ProviderError, Request
 from agent.providers.mock_reply import Reply, last_user_text, number_calls, plain_text, write_arguments
 from agent.providers.mock_words import find_by_name, find_nearest
 
 RESULT = "{{result}}"
-RETRYABLE: frozenset[ErrorKind] = frozenset(
-    ["rate_limit", "overloaded", "timeout", "connection", "server", "incomplete"]
-)
 
 
 class Call(BaseModel):
