@@ -36,8 +36,10 @@ from agent.mcp.jsonrpc import (
 CANCELLED, PROGRESS = "notifications/cancelled", "notifications/progress"
 OWED_AT_ONCE = 1_024  # requests of the other side that are served at the same time
 ABANDONED_KEPT = 1_024  # abandoned requests whose late answer is dropped without a word
-KNOWN_BY_METHOD = (METHOD_NOT_FOUND, INVALID_PARAMS)
-"""Who got as far as the method had read the id. With no id, such an error is a wrong reply to a notification."""
+OF_JSON_RPC = range(-32768, -31999)
+"""The error codes that JSON-RPC keeps for itself and for servers; those of an application lie outside."""
+NEEDS_AN_ID = (METHOD_NOT_FOUND, INVALID_PARAMS)
+"""Errors that are found after the id was read: without one they are a wrong reply to a notification."""
 
 
 class LocalProtocolError(Exception):
@@ -172,12 +174,13 @@ class Peer:
         """The request an answer belongs to.
 
         Some servers answer id 0 with "0", or cannot say the id of what they refuse: such an answer counts only if
-        there is exactly one request it can belong to.
+        there is exactly one request it can belong to, and an error without an id only if it is about the message.
         """
         if outcome.id in self._awaiting:
             return outcome.id
         if isinstance(outcome, Failure) and outcome.id is None:
-            candidates = [] if outcome.code in KNOWN_BY_METHOD else list(self._awaiting)
+            about_message = outcome.code in OF_JSON_RPC and outcome.code not in NEEDS_AN_ID
+            candidates = list(self._awaiting) if about_message else []
         else:
             candidates = [id for id in self._awaiting if str(id) == str(outcome.id)]
         return candidates[0] if len(candidates) == 1 else None

@@ -197,8 +197,8 @@ def test_an_error_without_an_id_belongs_to_none_of_several(calls: int) -> None:
     assert all(peer.awaits(id) for id in ids)
 
 
-@pytest.mark.parametrize("code", [METHOD_NOT_FOUND, INVALID_PARAMS])
-def test_a_reply_to_a_notification_is_not_taken_for_an_answer(code: int) -> None:
+@pytest.mark.parametrize("code", [METHOD_NOT_FOUND, INVALID_PARAMS, 1, -1, -31_999, -32_769])
+def test_an_error_without_an_id_that_is_not_about_the_message_is_not_taken_for_an_answer(code: int) -> None:
     peer, reply = Peer(), Failure(None, code, "Method not found: notifications/initialized")
     peer.call("tools/list")
     assert peer.receive(reply) == Stray(reply)
