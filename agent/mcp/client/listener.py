@@ -18,6 +18,7 @@ OnNotice = Callable[[str], None]
 Intercept = Callable[[str, Params], Params | None]
 """Hears a notification first, and gives what everybody else is told; None for nothing."""
 
+RELATED_TASK = "io.modelcontextprotocol/related-task"
 TROUBLES = 20  # different ones that are reported; the same one is reported once
 
 
@@ -49,7 +50,8 @@ class Listener:
             raise McpError(*refusal)
         assert self._answer, "without it nothing is declared, and everything was refused"
         self.note_deprecated(deprecated(request.method, params, self.revision))
-        return lifecycle.shaped(request.method, await self._answer(request.method, params), self.revision)
+        answer = lifecycle.shaped(request.method, await self._answer(request.method, params), self.revision)
+        return _within_task(answer, params)
 
     def on_notification(self, notification: Notification) -> None:
         method, said = notification.method, notification.params or {}
@@ -77,6 +79,14 @@ class Listener:
     def notice(self, text: str) -> None:
         if self._on_notice:
             self._on_notice(text)
+
+
+def _within_task(answer: Mapping[str, Any], params: Params) -> Mapping[str, Any]:
+    """The answer, named as part of the task in which it was asked for (section "Tasks", 2025-11-25)."""
+    asked, own = params.get("_meta"), answer.get("_meta") or {}
+    if not isinstance(asked, dict) or RELATED_TASK not in asked:
+        return answer
+    return {**answer, "_meta": {RELATED_TASK: asked[RELATED_TASK], **own}}
 
 
 def _describe(trouble: Garbled | Stray) -> tuple[str, str]:

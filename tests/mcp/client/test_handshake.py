@@ -256,6 +256,8 @@ async def test_a_server_without_tasks_is_not_asked_for_one() -> None:
 
 
 async def test_a_task_that_wants_to_know_something_asks_while_its_result_is_awaited() -> None:
+    related = {"_meta": {"io.modelcontextprotocol/related-task": {"taskId": "tk"}}}
+
     class Asker(ForeignServer):
         async def serve(self, channel: Any, /) -> None:
             self.channel = channel
@@ -264,7 +266,8 @@ async def test_a_task_that_wants_to_know_something_asks_while_its_result_is_awai
                     self.told.append(message)
                     if isinstance(message, Request) and message.method == "tasks/result":
                         self.waiting = message
-                        await self.say(Request("q", "elicitation/create", {"message": "?", "requestedSchema": {}}))
+                        form = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+                        await self.say(Request("q", "elicitation/create", form | related))
                     elif isinstance(message, Request):
                         await self.say(self._answer(message))
                     elif isinstance(message, Result):
@@ -273,7 +276,7 @@ async def test_a_task_that_wants_to_know_something_asks_while_its_result_is_awai
     server = Asker(runner(task("input_required")).answers)
     async with connected(server, answer=willing) as client:
         assert (await client.call_tool("slow")).content == (TextContent(text="done"),)
-    assert Result("q", {"action": "accept"}) in server.told
+    assert Result("q", {"action": "accept"} | related) in server.told
 
 
 @pytest.mark.parametrize(
