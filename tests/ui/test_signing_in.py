@@ -1,4 +1,7 @@
-"""`login`, `logout` and what needs them, as real programs: what they print, how they end, what they leave behind."""
+"""`login`, `logout` and what needs them: what they print, how they end, what they leave behind.
+
+What is waited for, or comes twice at once, is a real program; the rest runs within this process.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from anyio.streams.text import TextReceiveStream
 
 from tests.authorization_server import World, world
 from tests.host.signing_in import follow, location
+from tests.ui.runs import start
 
 pytestmark = pytest.mark.anyio
 
@@ -46,8 +50,11 @@ class Place:
         text = CONFIG.format(url=self.there.url, required=str(required).lower())
         (self.folder / "config.toml").write_text(text)
 
+    def arguments(self, *more: str) -> list[str]:
+        return ["-c", str(self.folder / "config.toml"), *more]
+
     def command(self, *arguments: str) -> Sequence[str]:
-        return [sys.executable, "-m", "agent", "-c", str(self.folder / "config.toml"), *arguments]
+        return [sys.executable, "-m", "agent", *self.arguments(*arguments)]
 
     @property
     def environ(self) -> dict[str, str]:
@@ -55,6 +62,12 @@ class Place:
 
     async def run(self, *arguments: str) -> tuple[int, str, str]:
         """Exit code, stdout and stderr."""
+        done = await anyio.to_thread.run_sync(start, self.arguments(*arguments), self.folder)
+        self.said += (done.out + done.err).encode()
+        return done.code, done.out, done.err
+
+    async def run_program(self, *arguments: str) -> tuple[int, str, str]:
+        """The same, in a process of its own."""
         done = await anyio.run_process(
             self.command(*arguments), cwd=ROOT, env=self.environ, check=False, input=b"", stdout=PIPE, stderr=PIPE
         )
@@ -148,7 +161,7 @@ async def test_two_programs_at_once_refresh_once(tmp_path: Path) -> None:
         ended: list[tuple[int, str]] = []
 
         async def one() -> None:
-            code, out, _ = await here.run("call", "far/add", '{"a": 3, "b": 5}')
+            code, out, _ = await here.run_program("call", "far/add", '{"a": 3, "b": 5}')
             ended.append((code, out.strip()))
 
         async with anyio.create_task_group() as tasks:
@@ -163,12 +176,12 @@ async def test_no_secret_stands_in_anything_that_a_run_writes(tmp_path: Path) ->
         await here.sign_in()
         here.there.authority.expire()
         trace = tmp_path / "trace.jsonl"
-        code, _, _ = await here.run("-p", "add 3 and 5", "-vv", "-o", "jsonl", "--trace", str(trace))
+        code, _, _ = await here.run_program("-p", "add 3 and 5", "-vv", "-o", "jsonl", "--trace", str(trace))
         assert code == 0
         assert b"tools/call" in trace.read_bytes()
         here.there.authority.revoke()
         here.there.authority.out_of_order = True
-        await here.run("servers", "-vv", "--trace", str(tmp_path / "second.jsonl"))
+        await here.run_program("servers", "-vv", "--trace", str(tmp_path / "second.jsonl"))
         await here.run("config", "check")
         written = here.written()
         kept = written.pop("tokens.json")
