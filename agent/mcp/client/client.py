@@ -16,6 +16,7 @@ from mcp_types import Completion, Implementation, Prompt, Resource, ResourceTemp
 from agent import __version__
 from agent.mcp import lifecycle, wire
 from agent.mcp.background import background
+from agent.mcp.client.heartbeat import heartbeat
 from agent.mcp.client.listener import Answer, Listener, OnNotice, OnNotification
 from agent.mcp.client.opening import AUTO, Introduction, Verdicts, open_conversation
 from agent.mcp.client.pages import read_all
@@ -68,7 +69,8 @@ class Client:
     the protocol is about to let go of it. All are called from the reader and must not block.
 
     `protocol` is the one revision to speak, or "auto" to find out what the server speaks; `verdicts` remembers that
-    from one time to the next. `trace` is asked for the trace context of each request.
+    from one time to the next. `trace` is asked for the trace context of each request. A server of the handshake era is
+    pinged every `ping_seconds`, or never with 0; that it does not answer is a notice.
 
     Entering connects and agrees on a revision; leaving is bounded in time, whatever the server does.
 
@@ -91,11 +93,12 @@ class Client:
         protocol: str = AUTO,
         verdicts: Verdicts | None = None,
         trace: TraceContext | None = None,
+        ping_seconds: float = 300.0,
     ) -> None:
         if protocol not in (AUTO, *lifecycle.REVISIONS):
             raise ValueError(f"protocol must be 'auto' or one of {', '.join(lifecycle.REVISIONS)}, not {protocol!r}")
         declared = (ALL_CAPABILITIES if capabilities is None else capabilities) if answer else {}
-        self._transport, self._trace = transport, trace
+        self._transport, self._trace, self._ping_seconds = transport, trace, ping_seconds
         self._introduction = Introduction(client_info or CLIENT_INFO, protocol, verdicts)
         self._listener = Listener(declared, answer, on_notification, on_notice, on_deprecated)
         self._dialect: Dialect
@@ -123,6 +126,8 @@ class Client:
                 from agent.mcp.client.handshake import HandshakeClient
 
                 self._dialect = HandshakeClient(opening, agreement, self._trace)
+                if self._ping_seconds:
+                    tasks.start_soon(heartbeat, self._dialect.ping, self._ping_seconds, self._listener.notice)
             yield
 
     # What was settled at the beginning.

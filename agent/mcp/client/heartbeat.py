@@ -1,0 +1,38 @@
+"""A sign of life that is asked for now and then (section "Utilities, Ping"; the stateless era has none)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from agent.mcp.envelope import ConnectionLost
+from agent.mcp.session import McpError, Unreadable
+from agent.mcp.wire import Notice
+
+ANSWER_SECONDS = 30.0  # for the answer, which takes no work
+
+
+async def heartbeat(ping: Callable[[], Awaitable[None]], seconds: float, notice: Notice) -> None:
+    """Ask every `seconds`, for ever; `notice` is told when the answers cease, and when they come again."""
+    was_there = True
+    while True:
+        await anyio.sleep(seconds)
+        is_there = await _is_there(ping)
+        if was_there and not is_there:
+            notice(f"The server did not answer a ping within {ANSWER_SECONDS:g} s; it may be busy, hang, or be gone.")
+        elif is_there and not was_there:
+            notice("The server answers pings again.")
+        was_there = is_there
+
+
+async def _is_there(ping: Callable[[], Awaitable[None]]) -> bool:
+    with anyio.move_on_after(ANSWER_SECONDS):
+        try:
+            await ping()
+        except (McpError, Unreadable):
+            return True  # it answered, after a fashion
+        except ConnectionLost:
+            return False
+        return True
+    return False
