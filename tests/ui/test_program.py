@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -111,8 +111,7 @@ def test_a_signal_ends_a_call_by_hand_and_closes_the_servers(tmp_path: Path, num
     with program(argv, tmp_path) as process:
         wait_for_child(process)
         [child] = children(process)
-        while not trace.exists() or "notifications/progress" not in trace.read_text():
-            assert process.poll() is None
+        wait_until(process, lambda: trace.exists() and "notifications/progress" in trace.read_text())
         process.send_signal(number)
         out, said = process.communicate(timeout=20)
         assert (process.returncode, out, said) == (code, b"", b"Interrupted.\n")
@@ -121,8 +120,14 @@ def test_a_signal_ends_a_call_by_hand_and_closes_the_servers(tmp_path: Path, num
 
 def wait_for_child(process: subprocess.Popen[bytes]) -> None:
     """Until the program has started a server, so that it listens to signals."""
-    while not children(process):
-        assert process.poll() is None
+    wait_until(process, lambda: children(process))
+
+
+def wait_until(process: subprocess.Popen[bytes], holds: Callable[[], object]) -> None:
+    """Look now and then, and leave the processor to the program meanwhile."""
+    while not holds():
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.02)
 
 
 def children(process: subprocess.Popen[bytes]) -> list[str]:
@@ -149,17 +154,19 @@ def test_a_stdin_that_says_nothing_is_left_alone_after_a_while(tmp_path: Path) -
         assert process.stderr.read().startswith(b"Nothing came in on stdin for 3 s")
 
 
-HI = "-p 'echo hi' -m mock/demo -y"
+ECHO = "-p 'echo hi' -m mock/demo -y"
+HI = "-c config.toml -m mock/script -p hi"
+HELLO = '[[turn]]\ntext = "Hello."\n'
 FULL = b"The standard output cannot be written to: No space left on device.\n"
 
 
 @pytest.mark.parametrize(
     ("line", "code", "out", "said"),
     [
-        (f"{HI} <&-", 0, b"(mock) `echo` said: hi\n", b""),
-        (f"{HI} 2>&-", 0, b"(mock) `echo` said: hi\n", b""),
-        (f"{HI} >&-", 1, b"", b"The standard output is closed.\n"),
-        (f"{HI} <&- >&- 2>&-", 1, b"", b""),
+        (f"{ECHO} <&-", 0, b"(mock) `echo` said: hi\n", b""),
+        (f"{ECHO} 2>&-", 0, b"(mock) `echo` said: hi\n", b""),
+        (f"{ECHO} >&-", 1, b"", b"The standard output is closed.\n"),
+        (f"{ECHO} <&- >&- 2>&-", 1, b"", b""),
         (f"{HI} >/dev/full", 1, b"", FULL),
         (f"{HI} -o jsonl >/dev/full", 1, b"", FULL),
         ("-s demo=bundled:demo tools >/dev/full", 1, b"", FULL),
@@ -173,20 +180,20 @@ FULL = b"The standard output cannot be written to: No space left on device.\n"
 def test_a_standard_stream_that_is_closed_or_full_is_no_fault_of_the_program(
     tmp_path: Path, line: str, code: int, out: bytes, said: bytes
 ) -> None:
+    script(tmp_path, HELLO)
     with program_in_shell(line, tmp_path) as process:
         assert (*process.communicate(timeout=30), process.returncode) == (out, said, code)
 
 
 @pytest.mark.parametrize(("encoding", "shown"), [("latin-1", b"?? \xe9"), ("ascii", b"?? ?")])
 def test_what_the_encoding_of_the_output_lacks_is_replaced(tmp_path: Path, encoding: str, shown: bytes) -> None:
-    with program_in_shell(
-        "-p 'echo \u65e5\u672c \u00e9' -m mock/demo -y", tmp_path, PYTHONIOENCODING=encoding
-    ) as process:
-        assert process.communicate(timeout=30) == (b"(mock) `echo` said: " + shown + b"\n", b"")
+    script(tmp_path, '[[turn]]\ntext = "\u65e5\u672c \u00e9"\n')
+    with program_in_shell(HI, tmp_path, PYTHONIOENCODING=encoding) as process:
+        assert process.communicate(timeout=30) == (shown + b"\n", b"")
 
 
 def test_a_working_folder_that_is_gone_is_said_so_and_no_fault_of_the_program(tmp_path: Path) -> None:
-    with program_in_shell(HI, tmp_path, before="mkdir gone; cd gone; rmdir ../gone; ") as process:
+    with program_in_shell(ECHO, tmp_path, before="mkdir gone; cd gone; rmdir ../gone; ") as process:
         out, said = process.communicate(timeout=30)
         assert (out, process.returncode) == (b"", 2)
         assert said.splitlines()[-1] == b"The working folder is gone or closed to you: change to another one."
