@@ -134,8 +134,7 @@ class Session:
             await self._send_request(request.id, Envelope((request,), about=about, context=context or {}))
             await waiter.done.wait()
         finally:
-            del self._waiters[request.id]
-            # Before the first await: the other side may settle it meanwhile.
+            del self._waiters[request.id]  # like the next, before the first await: it may be settled meanwhile
             goodbye = self._peer.abandon(request.id, "the caller no longer waits")
             if goodbye and method != "initialize" and not self._lost:
                 with anyio.move_on_after(FAREWELL_SECONDS, shield=True):
