@@ -2,60 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
 from agent.chat.events import Noticed, ServerChanged
-from agent.chat.outbox import Outbox
-from agent.host.client_features import ClientFeatures
-from agent.host.config import Config
-from agent.host.config_models import ServerTable
 from agent.host.errors import ServerUnavailable, explained
+from agent.host.faults import innermost
 from agent.host.lifeline import Lifeline
-from agent.host.oauth import SignIns
 from agent.host.offers import CHANGES, FETCH, Offers, fetch
 from agent.host.patience import Patience, Waits
 from agent.host.server_log import logged
 from agent.host.server_view import ServerView, State
 from agent.host.subscriptions import Subscriptions
-from agent.host.trace import Trace
-from agent.host.transports import PLAIN, is_readable_on_the_way, kind_of, noise_of, noise_told, reach, sign, stderr_of
-from agent.host.verdicts import Verdicts
+from agent.host.surroundings import Surroundings
+from agent.host.transports import PLAIN, is_readable_on_the_way, kind_of, noise_of, noise_told, sign, stderr_of
 from agent.mcp.background import background
-from agent.mcp.envelope import ConnectionLost, Transport
+from agent.mcp.envelope import ConnectionLost
 from agent.mcp.lifecycle import NotOffered
 from agent.mcp.session import McpError, Unreadable
 
 if TYPE_CHECKING:
     from agent.mcp.client.client import Client
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
-OpenTransport = Callable[[ServerTable], Transport]
 Start = Callable[["Connection"], None]
 
 LOGS = "info"  # and whatever is more severe
 SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about a failure
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What all connections share."""
-
-    config: Config
-    outbox: Outbox
-    features: ClientFeatures
-    trace: Trace
-    verdicts: Verdicts
-    sign_ins: SignIns
-    open_transport: OpenTransport = reach
-
-    def mask(self, text: str) -> str:
-        """`text` without any secret in it, be it configured or given to us."""
-        return self.sign_ins.mask(self.config.mask(text))
 
 
 class Connection:
@@ -113,22 +91,29 @@ class Connection:
             with self._scope:
                 async with self._connect() as client:
                     await self._watch(client)
-        except ConnectionLost as error:
-            if self.state == "ready":
+        except Exception as error:  # whatever it is, it is this server's: the others live on
+            self._fail(innermost(error))
+
+    def _fail(self, error: Exception) -> None:
+        match error:
+            case ConnectionLost() if self.state == "ready":
                 self._become("lost", explained(error))
-            else:
+            case ConnectionLost():
                 self._become("failed", f"{noise_told(self._transport)}{explained(error)}")
-        except (McpError, Unreadable) as error:
-            self._become("failed", f"It refused to be initialized: {error}")
+            case McpError() | Unreadable():
+                self._become("failed", f"It refused to be initialized: {error}")
+            case _:  # neither a transport nor a sign-in should raise it
+                logger.debug("the server %s", self.name, exc_info=error)
+                self._become("failed", _broken(error))
 
     async def _limit_start(self) -> None:
         """Whoever waits for the start hears at once that it failed; ending the process may take a little longer."""
-        with self._waits.patient(Patience(self.table.connect_timeout)):
+        with self._waits.patient(patience := Patience(self.table.connect_timeout)):
             await anyio.sleep_forever()
         if self.state == "starting":
             stderr = self._stderr.strip()[-SHOWN_OF_STDERR:]
             said = noise_told(self._transport) + (f"The end of its stderr:\n{stderr}" if stderr else "")
-            self._become("failed", f"It did not answer within {self.table.connect_timeout:g} s. {said}".rstrip())
+            self._become("failed", f"It did not answer within {patience.limit}. {said}".rstrip())
             self.settled.set()
             self._scope.cancel()
 
@@ -207,15 +192,19 @@ class Connection:
             ServerUnavailable: it is not there, went away, or did not answer in time.
             McpError: it answered with an error.
         """
-        client = await self._usable()
+        client, patience = await self._usable(), patience or Patience(self.table.timeout)
         try:
-            with self._waits.patient(patience or Patience(self.table.timeout)):
+            with self._waits.patient(patience):
                 return await send(client)
         except ConnectionLost as error:
             raise ServerUnavailable(self._mask(f"{self._about()}: {explained(error)}")) from error
         except (NotOffered, Unreadable) as error:
             raise ServerUnavailable(f"{self.name}: {error}") from error
-        raise ServerUnavailable(f"{self.name} did not answer {what} within {self.table.timeout:g} s.")
+        except McpError:
+            raise
+        except Exception as error:  # a transport that breaks down fails its calls, not those who make them
+            raise ServerUnavailable(self._mask(f"{self.name}: {_broken(error)}")) from error
+        raise ServerUnavailable(f"{self.name} did not answer {what} within {patience.limit}.")
 
     async def subscribe(self, uri: str) -> None:
         """Hear of the resource's changes from now on. Raises as `request` does."""
@@ -297,3 +286,7 @@ class Connection:
             required=self.table.required,
             sign_in=self._access.state if self._access else "",
         )
+
+
+def _broken(error: Exception) -> str:
+    return f"The connection broke down: {type(error).__name__}: {str(error).rstrip('.')}."

@@ -17,7 +17,7 @@ from agent.host.browser import OpenPage, open_page
 from agent.host.catalogue import Catalogue, Offered, ToolView
 from agent.host.client_features import Chat, ClientFeatures
 from agent.host.config import Config
-from agent.host.connection import Connection, OpenTransport, Surroundings
+from agent.host.connection import Connection
 from agent.host.errors import HostError, ServerUnavailable, describe_error
 from agent.host.oauth import SignIns
 from agent.host.omissions import tell_omissions
@@ -27,6 +27,7 @@ from agent.host.provider_choice import Providers
 from agent.host.server_view import ServerView
 from agent.host.servers import Servers, open_servers
 from agent.host.suggestions import Suggestions
+from agent.host.surroundings import OpenTransport, Surroundings
 from agent.host.trace import Trace
 from agent.host.transports import reach
 from agent.host.verdicts import Verdicts

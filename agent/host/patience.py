@@ -20,13 +20,14 @@ class Patience:
         self._timeout = self._idle = timeout
         self._total = LONGEST_CALL
         self._since: float | None = None
+        self._has_progressed = False
         self.resume()
 
     def restart(self) -> None:
         """There was progress: the full timeout begins anew."""
         running = self._since is not None
         self.pause()
-        self._idle = self._timeout
+        self._idle, self._has_progressed = self._timeout, True
         if running:
             self.resume()
 
@@ -41,6 +42,13 @@ class Patience:
         if self._since is None:
             self._since = anyio.current_time()
             self.scope.deadline = self._since + min(self._idle, self._total)
+
+    @property
+    def limit(self) -> str:
+        """What ended it, or will, as people say it after "within"."""
+        if self._total <= self._idle:
+            return f"{LONGEST_CALL:g} s, the longest that any call may take"
+        return f"{self._timeout:g} s" + (" of its last progress" if self._has_progressed else "")
 
 
 class Waits:

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from anyio.abc import TaskGroup
 
 from agent.host.config_errors import nearest
-from agent.host.connection import Connection, Surroundings
+from agent.host.connection import Connection
 from agent.host.errors import ServerUnavailable
 from agent.host.server_view import ServerView
+from agent.host.surroundings import Surroundings
 from agent.mcp.background import background
 
 

@@ -10,6 +10,7 @@ from agent.chat.events import TurnEnded
 from agent.chat.messages import Stop
 from agent.chat.report import Report
 from agent.host.config import ConfigError
+from agent.host.faults import innermost
 from agent.host.options import Options
 from agent.ui.configuring import configure
 from agent.ui.environment import Environment, FolderError, OutputError
@@ -41,7 +42,7 @@ def start(invocation: Invocation, environment: Environment) -> ExitCode:
     except (
         Exception
     ) as error:  # the last resort: a person gets a sentence even for a fault of ours, a script its result
-        fault = _innermost(error)
+        fault = innermost(error)
         if options.verbose > 1 or isinstance(fault, BrokenPipeError | OutputError):
             raise fault from error
         said = f"Something went wrong inside mcp-chat: {type(fault).__name__}: {fault} (-vv shows where)."
@@ -57,13 +58,6 @@ def _do(invocation: Invocation, environment: Environment) -> ExitCode:
     if invocation.command:
         return _command(invocation, environment)
     return _talk(invocation.options, environment)
-
-
-def _innermost(error: Exception) -> Exception:
-    """The first fault of those that task groups have gathered."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def _talk(options: Options, environment: Environment) -> ExitCode:

@@ -66,3 +66,19 @@ async def test_no_progress_extends_it_beyond_the_longest_call(clock: Clock) -> N
         clock.now += 880
         patience.restart()
     assert patience.scope.deadline == 1000 + LONGEST_CALL
+
+
+async def test_it_tells_which_limit_was_met(clock: Clock) -> None:
+    patience = Patience(1000)
+    assert patience.limit == "1000 s"
+    for _ in range(3):
+        clock.now += 900
+        patience.restart()
+    assert (patience.limit, patience.scope.deadline) == (
+        "3600 s, the longest that any call may take",
+        1000 + LONGEST_CALL,
+    )
+    patience = Patience(10)
+    patience.restart()
+    assert patience.limit == "10 s of its last progress"
+    assert Patience(LONGEST_CALL * 2).limit == "3600 s, the longest that any call may take"

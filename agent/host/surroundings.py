@@ -1,0 +1,33 @@
+"""What all connections share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.chat.outbox import Outbox
+from agent.host.client_features import ClientFeatures
+from agent.host.config import Config
+from agent.host.config_models import ServerTable
+from agent.host.oauth import SignIns
+from agent.host.trace import Trace
+from agent.host.transports import reach
+from agent.host.verdicts import Verdicts
+from agent.mcp.envelope import Transport
+
+OpenTransport = Callable[[ServerTable], Transport]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    config: Config
+    outbox: Outbox
+    features: ClientFeatures
+    trace: Trace
+    verdicts: Verdicts
+    sign_ins: SignIns
+    open_transport: OpenTransport = reach
+
+    def mask(self, text: str) -> str:
+        """`text` without any secret in it, be it configured or given to us."""
+        return self.sign_ins.mask(self.config.mask(text))
