@@ -8,8 +8,6 @@ import pytest
 
 from tests.ui.runs import script, start
 
-DEMO = ["-m", "mock/demo", "-s", "demo=bundled:demo"]
-
 
 def test_the_answer_goes_to_stdout_and_nothing_else_does(tmp_path: Path) -> None:
     done = start([*script(tmp_path, '[[turn]]\ntext = "It is 8."\n'), "-p", "3 + 5?"], tmp_path)
@@ -23,8 +21,8 @@ def test_the_answer_is_the_last_message_and_holds_no_terminal_control(tmp_path: 
     assert (done.code, done.out) == (0, "8␇\n")
 
 
-def test_every_event_is_a_line_and_the_last_one_is_the_result(tmp_path: Path) -> None:
-    done = start([*DEMO, "-y", "-o", "jsonl", "-p", "add 3 and 5"], tmp_path)
+def test_every_event_is_a_line_and_the_last_one_is_the_result(tmp_path: Path, demo: list[str]) -> None:
+    done = start([*demo, "-y", "-o", "jsonl", "-p", "add 3 and 5"], tmp_path)
     assert done.code == 0
     assert [kind for kind, _ in groupby(line["type"] for line in done.lines)] == [
         "server_changed",
@@ -45,22 +43,22 @@ def test_every_event_is_a_line_and_the_last_one_is_the_result(tmp_path: Path) ->
     assert (result["text"], result["stop"], result["denied"]) == ("(mock) `add` said: 8", "end", [])
 
 
-def test_what_nobody_can_be_asked_is_refused_and_said(tmp_path: Path) -> None:
-    done = start([*DEMO, "-o", "json", "-p", "add 3 and 5"], tmp_path)
+def test_what_nobody_can_be_asked_is_refused_and_said(tmp_path: Path, demo: list[str]) -> None:
+    done = start([*demo, "-o", "json", "-p", "add 3 and 5"], tmp_path)
     (denied,) = done.result["denied"]
     assert (denied["kind"], denied["server"], denied["tool"]) == ("tool", "demo", "add")
     assert "--yes" in denied["why"]
     assert (done.code, done.out.count("\n")) == (0, 1)
-    text = start([*DEMO, "-p", "add 3 and 5"], tmp_path)
+    text = start([*demo, "-p", "add 3 and 5"], tmp_path)
     assert "--yes" in text.err
 
 
-def test_policies_answer_sampling_and_forms(tmp_path: Path) -> None:
-    done = start([*DEMO, "-y", "--sampling", "allow", "-o", "json", "-p", "summarize the fox"], tmp_path)
+def test_policies_answer_sampling_and_forms(tmp_path: Path, demo: list[str]) -> None:
+    done = start([*demo, "-y", "--sampling", "allow", "-o", "json", "-p", "summarize the fox"], tmp_path)
     (sample,) = done.result["samples"]
     assert (sample["server"], sample["model"], sample["verdict"]) == ("demo", "mock/demo", "accept")
     (tmp_path / "answers.json").write_text(json.dumps({"demo": {"place": "aisle", "meal": True}}))
-    done = start([*DEMO, "-y", "--elicit", "answers.json", "-o", "json", "-p", "book a seat on ICE 5"], tmp_path)
+    done = start([*demo, "-y", "--elicit", "answers.json", "-o", "json", "-p", "book a seat on ICE 5"], tmp_path)
     assert done.result["text"] == "(mock) `book_seat` said: Booked on ICE 5: aisle, with a meal."
     assert done.result["questions"] == [{"kind": "form", "server": "demo", "verdict": "accept"}]
 
@@ -74,9 +72,9 @@ def test_policies_answer_sampling_and_forms(tmp_path: Path) -> None:
     ],
 )
 def test_every_ending_has_its_exit_code_and_exactly_one_result(
-    tmp_path: Path, turns: str, options: list[str], code: int, stop: str
+    tmp_path: Path, url: str, turns: str, options: list[str], code: int, stop: str
 ) -> None:
-    argv = [*script(tmp_path, turns), "-s", "demo=bundled:demo", "-y", *options, "-p", "go"]
+    argv = [*script(tmp_path, turns), "-s", f"demo={url}", "-y", *options, "-p", "go"]
     done = start([*argv, "-o", "json"], tmp_path)
     assert (done.code, done.out.count("\n"), done.result["stop"]) == (code, 1, stop)
     text = start(argv, tmp_path)

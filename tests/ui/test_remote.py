@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.ui.runs import start
 
 GONE = "http://127.0.0.1:9/mcp?key=hush-hush"
 SENTENCE = "far: The server at http://127.0.0.1:9/mcp?key=… refused the connection; is it running?\n"
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    command = [sys.executable, "-m", "servers.demo", "--http", "127.0.0.1:0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr
-        yield server.stderr.readline().strip()
-        server.terminate()
-        server.stderr.read()
 
 
 def test_a_server_is_seen_and_called_at_its_url(tmp_path: Path, url: str) -> None:
