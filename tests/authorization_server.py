@@ -39,6 +39,7 @@ class Refused(Exception):
 class AuthorizationServer:
     """`lifetime` of access tokens in seconds; `metadata` is put over what the server says of itself, None leaves out.
 
+    `replies` are what certain paths answer with, whatever they are asked.
     `clients` are those that were registered; one may be put there by hand. `counted` says how often each endpoint did
     its work, `asked` holds the parameters of each authorization request.
     """
@@ -54,6 +55,7 @@ class AuthorizationServer:
     redirect: Mapping[str, str | None] = field(default_factory=dict)
     withheld: set[str] = field(default_factory=set)
     out_of_order: bool = False
+    replies: dict[str, Response] = field(default_factory=dict)
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
     _tokens: dict[str, Token] = field(default_factory=dict)
     _refresh: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -71,7 +73,7 @@ class AuthorizationServer:
         self._refresh.clear()
 
     def app(self) -> App:
-        return Starlette(
+        proper = Starlette(
             routes=[
                 Route("/.well-known/oauth-authorization-server", self._describe),
                 Route("/register", self._register, methods=["POST"]),
@@ -79,6 +81,11 @@ class AuthorizationServer:
                 Route("/token", self._token, methods=["POST"]),
             ]
         )
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await self.replies.get(scope.get("path", ""), proper)(scope, receive, send)
+
+        return app
 
     async def _describe(self, request: Request) -> Response:
         document = {

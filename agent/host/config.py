@@ -24,7 +24,7 @@ from agent.host.config_errors import ConfigError, Disabled
 from agent.host.config_files import Layer, data_folder, find_layers, settings_of
 from agent.host.config_merge import loosened, merge_settings
 from agent.host.config_models import ANSWERS, Approval, ProviderTable, ServerTable, Settings
-from agent.host.config_options import apply_options, apply_to_server
+from agent.host.config_options import apply_options, apply_to_server, named_files
 from agent.host.config_servers import Entry, parse_spec
 from agent.host.consent import Consent, agree
 from agent.host.model_choice import choose_model, provider_configs
@@ -40,7 +40,7 @@ class Config:
 
     `disabled` are entries left out, each with its reason; `consent` is what the person must agree to before more
     servers start; `notices` are sentences for the person; `model_reason` says why it is that `model`; `trace` is the
-    file for all messages.
+    file for all messages. `added` are the servers of --server; `files` are the options that lead to all others again.
     """
 
     settings: Settings
@@ -54,6 +54,8 @@ class Config:
     notices: tuple[str, ...] = ()
     data_folder: Path = Path()
     trace: Path | None = None
+    added: frozenset[str] = frozenset()
+    files: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     def mask(self, text: str) -> str:
@@ -130,6 +132,8 @@ def resolve(options: Options, environ: Mapping[str, str], cwd: Path, agreed_to: 
         notices=notices,
         data_folder=data_folder(environ),
         trace=cwd / options.trace.expanduser() if options.trace else None,
+        added=frozenset(added),
+        files=named_files(options),
         secrets=_secrets(both, [*ready.values(), *tables.values()], providers, environ),
     )
 

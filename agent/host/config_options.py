@@ -50,6 +50,12 @@ def apply_to_server(table: ServerTable, options: Options, cwd: Path) -> ServerTa
     return table.model_copy(update=changes)
 
 
+def named_files(options: Options) -> tuple[str, ...]:
+    """The options that name files with servers in them, as they were given."""
+    config = ("-c", str(options.config)) if options.config else ()
+    return (*config, *(word for path in options.mcp_config for word in ("--mcp-config", str(path))))
+
+
 def _given(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 

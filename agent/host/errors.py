@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from agent.host.config_models import ServerTable
+from agent.host.oauth import holds_token
 from agent.host.oauth_errors import NotSignedIn
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import Unauthorized
@@ -41,8 +43,10 @@ def _missing_resource(error: McpError) -> str | None:
     return f"There is no resource {uri if isinstance(uri, str) else 'of that URI'}." if is_that else None
 
 
-def explained(error: ConnectionLost) -> str:
-    """Why there is no connection, with what to do about it where the transport cannot know."""
-    if isinstance(error, Unauthorized) and not isinstance(error, NotSignedIn):
-        return f"{error} Put the token that it gave you into this server's headers."
-    return str(error)
+def explained(error: ConnectionLost, table: ServerTable) -> str:
+    """Why there is no connection to a server, with what to do about it where the transport cannot know."""
+    if not isinstance(error, Unauthorized) or isinstance(error, NotSignedIn):
+        return str(error)
+    if holds_token(table):
+        return f"{error} It does not take the token in this server's headers: put one there that it gave you."
+    return f"{error} Put the token that it gave you into this server's headers."

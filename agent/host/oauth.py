@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.host import config_values
 from agent.host.browser import OpenPage
+from agent.host.config import Config
 from agent.host.config_models import ServerTable
 from agent.host.oauth_browser import Ask, Browsing
 from agent.host.oauth_party import Party
@@ -27,8 +27,8 @@ class SignIns:
     `hide` is told of every secret that comes up.
     """
 
-    def __init__(self, data_folder: Path, hide: Hide, ask: Ask | None, open_page: OpenPage) -> None:
-        self._folder, self._hide, self._ask, self._open_page = data_folder, hide, ask, open_page
+    def __init__(self, config: Config, hide: Hide, ask: Ask | None, open_page: OpenPage) -> None:
+        self._config, self._hide, self._ask, self._open_page = config, hide, ask, open_page
         self._secrets: set[str] = set()
 
     def access(self, name: str, table: ServerTable, pausing: Pausing) -> Access | None:
@@ -39,7 +39,8 @@ class SignIns:
 
         ask = self._ask
         redirecting = Browsing(name, ask, self._open_page, pausing).redirecting if ask else None
-        return Access(party_of(name, table), open_store(self._folder), self._folder, redirecting, self._learn)
+        folder = self._config.data_folder
+        return Access(party_of(self._config, name, table), open_store(folder), folder, redirecting, self._learn)
 
     def mask(self, text: str) -> str:
         """`text` without any token in it."""
@@ -52,10 +53,15 @@ class SignIns:
 
 def signs_in(table: ServerTable) -> bool:
     """Whether somebody may have to sign in: not on this machine, and not where the configuration holds a token."""
-    has_token = any(name.lower() == "authorization" for name in table.headers)
-    return table.url is not None and table.auth != "none" and (table.auth == "oauth" or not has_token)
+    return table.url is not None and table.auth != "none" and (table.auth == "oauth" or not holds_token(table))
 
 
-def party_of(name: str, table: ServerTable) -> Party:
+def holds_token(table: ServerTable) -> bool:
+    """Whether the configuration says what a server is to be told about who asks."""
+    return any(name.lower() == "authorization" for name in table.headers)
+
+
+def party_of(config: Config, name: str, table: ServerTable) -> Party:
     assert table.url is not None
-    return Party(name, table.url, table.oauth, eager=table.auth == "oauth")
+    known = (table.url,) if name in config.added else (name, *config.files)
+    return Party(name, table.url, table.oauth, eager=table.auth == "oauth", login=("login", *known))

@@ -20,7 +20,7 @@ import httpx2
 
 from agent.host.oauth_browser import Redirecting
 from agent.host.oauth_challenge import Challenge, read_challenge
-from agent.host.oauth_errors import SignInDeclined, extra_missing, failed, needs_login
+from agent.host.oauth_errors import SignInDeclined, SignInNeeded, extra_missing, failed, needs_login
 from agent.host.oauth_lock import exclusive
 from agent.host.oauth_party import Party
 from agent.host.oauth_store import Credentials, Store
@@ -104,21 +104,34 @@ class Access(httpx2.Auth):
     async def _renew(self, used: Credentials | None, challenge: Challenge, tried: Tried, revision: str | None) -> bool:
         """Whether there is something better to sign with than what was refused."""
         async with self._lock:
-            if self._kept is not used and self._kept and _fits(self._kept, challenge):
+            if self._kept and _token(self._kept) != _token(used) and _fits(self._kept, challenge):
                 return True  # another request has been here
             if challenge.is_step_up:
-                self._steps[challenge.scopes] += 1
-                if self._steps[challenge.scopes] > STEPS:
-                    return False
-            elif "refresh" not in tried:
+                return await self._step_up(challenge, revision)
+            if "refresh" not in tried:
                 tried.add("refresh")
                 if await self._refresh(used, revision):
                     return True
-            if not challenge.is_step_up and "sign in" in tried:
+            if "sign in" in tried:
                 return False
             tried.add("sign in")
             await self._sign_in(challenge, revision)
             return True
+
+    async def _step_up(self, challenge: Challenge, revision: str | None) -> bool:
+        """More than was granted before; perhaps another process has asked for it already."""
+        self._steps[challenge.scopes] += 1
+        if self._steps[challenge.scopes] > STEPS:
+            return False
+        there, here = await self._read(), self._kept
+        if there and _token(there) != _token(here) and there.covers(challenge.scope):
+            self._take(there)
+            return True
+        asked = set(here.requested.split()) if here and here.requested else set()
+        if self._redirecting is None and challenge.scopes <= asked:
+            return False  # it was asked for, and not granted
+        await self._sign_in(challenge, revision)
+        return True
 
     async def _load(self) -> None:
         if not self._loaded:
@@ -129,7 +142,7 @@ class Access(httpx2.Auth):
         """Whether there are other tokens now: from the authorization server, or from another process."""
         async with self._alone(self._party.url):
             kept = await self._read() or used
-            if kept and kept.is_usable(time.time()) and (used is None or kept.access_token != used.access_token):
+            if kept and kept.is_usable(time.time()) and _token(kept) != _token(used):
                 self._take(kept)
                 return True
             if kept is None or kept.refresh_token is None:
@@ -139,15 +152,28 @@ class Access(httpx2.Auth):
 
     async def _sign_in(self, challenge: Challenge, revision: str | None) -> None:
         if self._declined:
-            raise needs_login(self._party.name)
+            raise needs_login(self._party)
         flow = _flow(self._party.name)
         try:
             fresh = await flow.sign_in(self._party, self._kept, challenge, revision, self._redirecting)
-        except SignInDeclined:
+        except SignInDeclined as no:
             self._declined = True
+            raise SignInDeclined(f"{no} Later it goes with: {self._party.login_command}") from None
+        except SignInNeeded:
+            await self._remember(challenge)
             raise
         async with self._alone(self._party.url):
             await self._keep(fresh)
+
+    async def _remember(self, challenge: Challenge) -> None:
+        """What a larger scope was demanded, so that whoever signs in by themselves later asks for it."""
+        if not (challenge.is_step_up and challenge.scope):
+            return
+        async with self._alone(self._party.url):
+            kept = await self._read() or self._kept
+            if kept:
+                demanded = " ".join(sorted(challenge.scopes | set((kept.demanded or "").split())))
+                await self._keep(kept.model_copy(update={"demanded": demanded}))
 
     async def _read(self) -> Credentials | None:
         return await anyio.to_thread.run_sync(self._store.read, self._party.url)
@@ -176,6 +202,10 @@ class Access(httpx2.Auth):
             except OSError:
                 pass  # where nothing can be kept, there is nothing to share
             yield
+
+
+def _token(credentials: Credentials | None) -> str:
+    return credentials.access_token if credentials else ""
 
 
 def _fits(kept: Credentials, challenge: Challenge) -> bool:

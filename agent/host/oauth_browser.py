@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
-from anyio.abc import ByteStream
+from anyio.abc import ByteStream, SocketListener
 
 from agent.chat.questions import Answer, FillForm, OpenUrl
 from agent.host.browser import OpenPage
-from agent.host.oauth_errors import declined, failed
+from agent.host.oauth_errors import declined, failed, port_taken
 from agent.host.web_addresses import UnsafeAddress, read_address
 from agent.mcp.background import background
 
 LOGIN_SECONDS = 600.0  # for a person to sign in
 REQUEST_SECONDS, REQUEST_LIMIT = 5.0, 16 * 1024  # for a browser to say what it wants
+RETRY_SECONDS = 0.05  # after a connection that could not be taken
+VISITORS = 100  # connections at a time; whoever comes then has to wait
 PATH = "/callback"
+BRING = "Open this page, and bring back the address that it ends at."
+NOT_IT = "That is not the address that this page ends at, or not all of it."
 
 Ask = Callable[[OpenUrl | FillForm], Awaitable[Answer]]
 
@@ -54,10 +59,10 @@ class Browsing:
         try:
             listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port or 0)
         except OSError as error:
-            said = f"port {port}, to which its page leads back, is in use by another program"
-            raise failed(self.server, said if port else error) from error
+            raise (port_taken(self.server, port, error) if port else failed(self.server, error)) from error
         async with listener, background() as tasks:
-            tasks.start_soon(listener.serve, callback.serve)
+            for each in listener.listeners:
+                tasks.start_soon(callback.listen, cast("SocketListener", each))
             here = listener.extra(anyio.abc.SocketAttribute.local_port)
             uri = f"http://127.0.0.1:{here}{PATH}"
 
@@ -86,12 +91,16 @@ class Browsing:
 
         Whichever comes first counts.
         """
-        form = FillForm(self.server, f"Open this page, and bring back the address that it ends at.\n{url}", FORM)
-        brought: list[object] = []
+        brought: list[str] = []
 
         async def bring() -> None:
-            answer = await self.ask(form)
-            brought.append((answer.content or {}).get("address") if answer.verdict == "accept" else None)
+            message = BRING
+            while isinstance(address := await self._asked(f"{message}\n{url}"), str):
+                query = address.strip().partition("?")[2].partition("#")[0]
+                if callback.is_meant(query):
+                    brought.append(query)
+                    break
+                message = NOT_IT
             tasks.cancel_scope.cancel()
 
         async with anyio.create_task_group() as tasks:
@@ -99,10 +108,14 @@ class Browsing:
             query = await callback.query()
             tasks.cancel_scope.cancel()
             return query
-        match brought:
-            case [str(address)]:
-                return address.strip().partition("?")[2].partition("#")[0]
+        if brought:
+            return brought[0]
         raise declined(self.server, "you said no")
+
+    async def _asked(self, message: str) -> object:
+        """The address that somebody brings; None if they say no."""
+        answer = await self.ask(FillForm(self.server, message, FORM))
+        return (answer.content or {}).get("address") if answer.verdict == "accept" else None
 
 
 FORM = {
@@ -130,6 +143,31 @@ class _Callback:
         await self._arrived.wait()
         return self._query
 
+    def is_meant(self, query: str) -> bool:
+        """Whether it comes from the page that the person was sent to, by the `state` that only the two of us know."""
+        return bool(self.state) and parse_qs(query).get("state") == [self.state]
+
+    async def listen(self, listener: SocketListener) -> None:
+        """Every program of this machine can connect, any number of times, and leave again before it is served."""
+        seats = anyio.Semaphore(VISITORS)
+
+        async def serve(stream: ByteStream) -> None:
+            try:
+                await self.serve(stream)
+            finally:
+                seats.release()
+
+        async with anyio.create_task_group() as tasks:
+            while True:
+                await seats.acquire()
+                try:
+                    stream = await listener.accept()
+                except OSError:
+                    seats.release()
+                    await anyio.sleep(RETRY_SECONDS)
+                else:
+                    tasks.start_soon(serve, stream)
+
     async def serve(self, stream: ByteStream) -> None:
         """One connection, one request."""
         async with stream:
@@ -141,10 +179,13 @@ class _Callback:
 
     def _answer(self, line: str) -> bytes:
         method, _, target = line.partition(" ")
-        parts = urlsplit(target.partition(" ")[0])
+        try:
+            parts = urlsplit(target.partition(" ")[0])
+        except ValueError:
+            return _page("400 Bad Request", "This is no address.")
         if method != "GET" or parts.path != PATH:
             return _page("404 Not Found", "There is nothing here.")
-        if not self.state or parse_qs(parts.query).get("state") != [self.state]:
+        if not self.is_meant(parts.query):
             return _page("400 Bad Request", "This page does not belong to an attempt to sign in that is under way.")
         self._query = self._query or parts.query
         self._arrived.set()

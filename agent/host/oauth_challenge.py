@@ -32,10 +32,11 @@ class Challenge:
         return frozenset((self.scope or "").split())
 
     @property
-    def header(self) -> str:
+    def header(self) -> bytes:
         """The challenge again, in its plainest form."""
         said = {"error": self.error or None, "scope": self.scope, "resource_metadata": self.metadata}
-        return "Bearer " + ", ".join(f'{name}="{value}"' for name, value in said.items() if value is not None)
+        pairs = ", ".join(f'{name}="{value}"' for name, value in said.items() if value is not None)
+        return f"Bearer {pairs}".encode()
 
 
 def read_challenge(status: int, header: str) -> Challenge | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+
+from agent.host.oauth_party import Party
 from agent.mcp.exchange import Unauthorized, excerpt
 
 
@@ -24,18 +27,45 @@ class SignInDeclined(SignInFailed):
     """The person said no, or never came back."""
 
 
-def needs_login(server: str, why: str = "") -> SignInNeeded:
+class PortTaken(SignInFailed):
+    """The port that a page would lead back to is not to be had."""
+
+
+def needs_login(party: Party, why: str = "") -> SignInNeeded:
     why = f" {why}" if why else ""
-    return SignInNeeded(f"{server} wants you to sign in.{why} Run: mcp-chat login {server}")
+    return SignInNeeded(f"{party.name} wants you to sign in.{why} Run: {party.login_command}")
 
 
 def declined(server: str, why: str) -> SignInDeclined:
-    return SignInDeclined(f"Nobody signed in to {server}: {why}. Later it goes with: mcp-chat login {server}")
+    return SignInDeclined(f"Nobody signed in to {server}: {why}.")
 
 
 def failed(server: str, why: object) -> SignInFailed:
     """`why` may quote what others said: it becomes one short line."""
     return SignInFailed(f"Signing in to {server} failed: {excerpt(str(why)).rstrip('.')}.")
+
+
+def port_taken(server: str, port: int, error: OSError) -> PortTaken:
+    taken = error.errno == errno.EADDRINUSE
+    why = "is in use by another program" if taken else f"cannot be used: {error.strerror}"
+    return PortTaken(f"Signing in to {server} failed: port {port}, to which its page leads back, {why}.")
+
+
+def client_refused(party: Party, why: object) -> SignInFailed:
+    """The authorization server does not take the client for what it says it is."""
+    options, sentence = party.options, str(failed(party.name, why))
+    if options.client_id is None:
+        return SignInFailed(sentence)
+    proof = "private_key" if options.private_key else "client_secret"
+    return SignInFailed(f"{sentence} Check client_id and {proof} in [servers.{party.name}.oauth].")
+
+
+def client_missing(party: Party, issuer: str) -> SignInFailed:
+    """The authorization server lets no program register by itself (section "Client Registration Approaches")."""
+    return SignInFailed(
+        f"Signing in to {party.name} failed: {excerpt(issuer)} registers no clients by itself. "
+        f"Register one there by hand, and put its client_id into [servers.{party.name}.oauth]."
+    )
 
 
 def extra_missing(server: str) -> SignInFailed:

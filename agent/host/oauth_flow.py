@@ -8,31 +8,30 @@ would send the request again it has done its work.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
-from ipaddress import ip_address
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from urllib.parse import urlsplit
 
 import anyio
 import httpx2
 from mcp.client.auth import OAuthFlowError, OAuthRegistrationError
-from pydantic_core import from_json
 
 from agent import __version__
+from agent.host.oauth_addresses import objection
 from agent.host.oauth_browser import Redirecting
 from agent.host.oauth_challenge import Challenge
-from agent.host.oauth_errors import failed, needs_login
+from agent.host.oauth_errors import PortTaken, SignInNeeded, client_missing, client_refused, failed, needs_login
 from agent.host.oauth_grants import CodeGrant, KeyGrant, SecretGrant
 from agent.host.oauth_party import Party
-from agent.host.oauth_provider import ClientUnknown, Mended
+from agent.host.oauth_provider import ClientMissing, ClientUnknown, Mended
 from agent.host.oauth_store import Credentials
-from agent.host.transports import is_local
-from agent.mcp.exchange import masked, origin
+from agent.mcp.envelope import ConnectionLost
+from agent.mcp.exchange import excerpt, masked, origin
 from agent.mcp.routing import REVISION_HEADER
 from agent.mcp.transports.http_faults import lost
 
 ANSWER_SECONDS = 30.0  # for one answer
 ANSWER_LIMIT = 1024 * 1024  # bytes of it
-_DECODED = ("content-encoding", "content-length", "transfer-encoding")
+_DECODED = ("content-encoding", "content-length", "content-type", "transfer-encoding")
 LOOPBACK_URI = "http://127.0.0.1/callback"
 
 
@@ -47,7 +46,7 @@ async def refresh(party: Party, kept: Credentials, revision: str | None) -> Cred
     provider.context.token_expiry_time = 1.0  # long ago, so that the flow begins with this
     async with _errand(party, revision) as errand:
         await errand.run(provider, None)
-    return provider.credentials
+    return provider.credentials.model_copy(update={"demanded": kept.demanded})
 
 
 async def sign_in(
@@ -60,25 +59,60 @@ async def sign_in(
         SignInFailed: there are no tokens, and why.
     """
     async with _errand(party, revision) as errand:
-        if party.options.grant == "client_credentials":
-            return await errand.sign_in(await _provider(party), kept, challenge)
-        if redirecting is None:
-            raise needs_login(party.name, "What was granted before no longer holds." if kept else "")
         try:
+            if party.options.grant == "client_credentials":
+                return await errand.sign_in(await _provider(party), kept, challenge)
+            if redirecting is None:
+                raise _needed(party, kept, challenge)
             return await _send_person(errand, kept, challenge, redirecting)
         except ClientUnknown as error:
-            if party.options.client_id or not kept:
-                raise failed(party.name, error) from None
-            return await _send_person(errand, kept.model_copy(update={"client": {}}), challenge, redirecting)
+            raise client_refused(party, error) from None
+
+
+def _needed(party: Party, kept: Credentials | None, challenge: Challenge) -> SignInNeeded:
+    if kept is None:
+        return needs_login(party)
+    if challenge.is_step_up:
+        granted = (kept.scope or "").split()
+        missing = " ".join(scope for scope in (challenge.scope or "").split() if scope not in granted)
+        return needs_login(party, f"It asks for more than was granted{excerpt(f': {missing}') if missing else ''}.")
+    return needs_login(party, "What was granted before no longer holds.")
 
 
 async def _send_person(
     errand: Errand, kept: Credentials | None, challenge: Challenge, redirecting: Redirecting
 ) -> Credentials:
-    """To the page of the authorization server, which leads back to the address that the client is registered with."""
+    """To the page of the authorization server, once more as a new client if it does not know this one any more."""
+    try:
+        return await _send(errand, kept, challenge, redirecting)
+    except ClientUnknown:
+        if errand.party.options.client_id or not kept:
+            raise
+        return await _send(errand, _unregistered(kept), challenge, redirecting)
+
+
+async def _send(
+    errand: Errand, kept: Credentials | None, challenge: Challenge, redirecting: Redirecting
+) -> Credentials:
+    """The page leads back to the address that the client is registered with.
+
+    If that is another's by now, and nobody chose it, there has to be another address, and so another client.
+    """
     options = errand.party.options
-    async with redirecting(options.redirect_port or _registered_port(kept)) as redirect:
+    async with AsyncExitStack() as stack:
+        try:
+            port = options.redirect_port or _registered_port(kept)
+            redirect = await stack.enter_async_context(redirecting(port))
+        except PortTaken:
+            if options.redirect_port or not kept:
+                raise
+            kept = _unregistered(kept)
+            redirect = await stack.enter_async_context(redirecting(None))
         return await errand.sign_in(CodeGrant(errand.party.url, options, redirect.uri, redirect.visit), kept, challenge)
+
+
+def _unregistered(kept: Credentials) -> Credentials:
+    return kept.model_copy(update={"client": {}})
 
 
 async def _provider(party: Party) -> Mended:
@@ -100,7 +134,12 @@ async def _nobody(url: str) -> str:
 
 def _registered_port(kept: Credentials | None) -> int | None:
     uris = kept.client.get("redirect_uris") if kept else None
-    return urlsplit(uris[0]).port if isinstance(uris, list) and uris else None
+    if not (isinstance(uris, list) and uris and isinstance(uris[0], str)):
+        return None
+    try:
+        return urlsplit(uris[0]).port or None
+    except ValueError:
+        return None
 
 
 class _Nameless(Exception):
@@ -125,7 +164,7 @@ class Errand:
         """Raises SignInFailed, and ClientUnknown where the client has to be registered anew."""
         provider.take_up(kept)
         provider.challenge, provider.context.token_expiry_time = challenge, None
-        header = {"www-authenticate": challenge.header}
+        header = [(b"www-authenticate", challenge.header)]
         await self.run(provider, httpx2.Response(challenge.status, headers=header, request=self._occasion))
         return provider.credentials
 
@@ -135,8 +174,10 @@ class Errand:
             issuer = await self._exchange(provider, refused)
             if issuer is not None:
                 await self._exchange(provider, refused)
-        except ClientUnknown:
+        except (ClientUnknown, ConnectionLost):
             raise
+        except ClientMissing as missing:
+            raise client_missing(self.party, str(missing)) from None
         except _Nameless:
             why = "it does not say where. If it gave you a token, put that into its headers"
             raise failed(self._name, why) from None
@@ -145,34 +186,43 @@ class Errand:
             raise failed(self._name, said) from None
         except OAuthFlowError as error:
             raise failed(self._name, error) from None
-        except (ValueError, httpx2.InvalidURL):
+        except (
+            Exception
+        ):  # the SDK and the libraries below it read what strangers wrote, and each stumbles in its own way
             raise failed(self._name, "an answer of the authorization server is not what it should be") from None
 
     async def _exchange(self, provider: Mended, refused: httpx2.Response | None) -> str | None:
         """One run of the flow; the issuer, where it should be run again because of how that one is spelled."""
-        issuer: object = None
+        issuer: str | None = None
         async with aclosing(provider.async_auth_flow(self._occasion)) as flow:
             try:
                 sent = await anext(flow)
                 if sent is self._occasion and refused is not None:
                     sent = await flow.asend(refused)
                 while sent is not self._occasion:
-                    if sent.method == "POST" and not (self.party.eager or provider.context.oauth_metadata):
-                        raise _Nameless
+                    if sent.method == "POST":
+                        self._check(provider)
                     answer = await self._fetch(sent)
-                    issuer = _issuer_in(answer)
+                    issuer = provider.descriptions.read(answer)
                     sent = await flow.asend(answer)
             except OAuthFlowError:
-                if isinstance(issuer, str) and provider.respell(issuer):
+                if issuer is not None and provider.respell(issuer):
                     return issuer
                 raise
         return None
 
+    def _check(self, provider: Mended) -> None:
+        """Whether anything is said to anybody yet. Nothing is, to a server that only refused."""
+        if provider.context.auth_server_url is None and not (self.party.eager or provider.context.oauth_metadata):
+            raise _Nameless
+        provider.check_discovery()
+
     async def _fetch(self, request: httpx2.Request) -> httpx2.Response:
         """The answer, read whole; whether a redirection is followed is the SDK's to decide."""
         url = str(request.url)
-        if objection := _objection(request, self._server):
-            raise failed(self._name, f"{masked(url)} {objection}")
+        is_own = request.method == "GET" and origin(url) == origin(self._server)
+        if not is_own and (why := objection(url, self._server)):
+            raise failed(self._name, f"{masked(url)} is not asked: {why}")
         try:
             with anyio.fail_after(ANSWER_SECONDS):
                 response = await self._client.send(request, stream=True)
@@ -199,34 +249,3 @@ async def _read(response: httpx2.Response) -> bytes:
         if len(body) > ANSWER_LIMIT:
             return b""
     return body
-
-
-def _issuer_in(answer: httpx2.Response) -> object:
-    try:
-        document = from_json(answer.content)
-    except ValueError:
-        return None
-    return document.get("issuer") if isinstance(document, dict) else None
-
-
-def _objection(request: httpx2.Request, server: str) -> str | None:
-    """Why a URL that others named is not asked (section "Security Considerations").
-
-    Secrets travel by TLS or not at all, and a server elsewhere has no business with what is on this network.
-    """
-    url = str(request.url)
-    if request.method == "GET" and origin(url) == origin(server):
-        return None
-    if request.url.scheme != "https" and not (request.url.scheme == "http" and is_local(url)):
-        return "is not asked: it has no https"
-    if _is_private(url) and not _is_private(server):
-        return "is not asked: it is an address of this network, and the server is not on it"
-    return None
-
-
-def _is_private(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return not ip_address(host).is_global
-    except ValueError:
-        return is_local(url) or host.endswith((".localhost", ".local", ".internal"))

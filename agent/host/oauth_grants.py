@@ -16,6 +16,7 @@ from mcp.client.auth.utils import validate_authorization_response_iss
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
 from pydantic import AnyUrl
 
+from agent.host.oauth_addresses import objection
 from agent.host.oauth_provider import Mended, Nowhere
 from agent.host.oauth_table import OAuthTable
 from agent.mcp.exchange import excerpt, origin
@@ -46,6 +47,9 @@ class CodeGrant(Mended):
         return await super()._perform_authorization_code_grant()
 
     async def _lead(self, url: str) -> None:
+        if why := objection(url, self.context.server_url):
+            page, _, _ = url.partition("?")
+            raise OAuthFlowError(f"its page {page} is not opened: {why}")
         self._leading = url
 
     async def _come_back(self) -> AuthorizationCodeResult:
@@ -55,6 +59,8 @@ class CodeGrant(Mended):
         if given.get("state") != state or any(len(values) > 1 for values in given.values()):
             raise OAuthFlowError("the redirect does not belong to this attempt")
         said = {name: values[0] for name, values in given.items()}
+        if self.context.oauth_metadata and said.get("iss") == self.descriptions.issuer:
+            said["iss"] = str(self.context.oauth_metadata.issuer)  # which the SDK has spelled its own way
         if "error" in said:
             validate_authorization_response_iss(said.get("iss"), self.context.oauth_metadata)
             why = ": ".join(filter(None, (said["error"], said.get("error_description"))))

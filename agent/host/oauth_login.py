@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.host.config import Config
-from agent.host.config_errors import nearest
+from agent.host.config_errors import ConfigError, nearest
 from agent.host.config_models import ServerTable
+from agent.host.config_servers import parse_spec
 from agent.host.errors import HostError
 from agent.host.oauth import party_of, signs_in
 from agent.host.oauth_challenge import Challenge, read_challenge
@@ -30,36 +33,37 @@ HELLO = {
 """What a server answers to anybody it lets in."""
 
 
-async def log_in(config: Config, name: str, redirecting: Redirecting) -> str:
-    """A sentence on how it went.
+async def log_in(config: Config, server: str, redirecting: Redirecting) -> str:
+    """Sign in to a server, by its name or its URL; a sentence on how it went.
 
     Raises:
-        HostError: there is nothing to sign in to, the server is not there, or it came to nothing.
+        ConfigError: there is no such server, or none that can be signed in to.
+        HostError: the server is not there, or it came to nothing.
     """
     try:
-        return await _sign_in(config, name, redirecting)
+        return await _sign_in(config, server, redirecting)
     except ConnectionLost as error:
         raise HostError(str(error)) from error
 
 
-async def _sign_in(config: Config, name: str, redirecting: Redirecting) -> str:
+async def _sign_in(config: Config, server: str, redirecting: Redirecting) -> str:
     from agent.host.oauth_access import Access
 
-    table = _table(config, name)
+    name, table = _find(config, server)
     if not signs_in(table):
-        raise HostError(f"{name} is not signed in to: its configuration says so, or holds a token.")
+        raise ConfigError(f"{name} is not signed in to: its configuration says so, or holds a token.")
     challenge, is_open = await _challenge(table)
     if is_open and table.auth != "oauth":
         return f"{name} lets everybody in; there is no need to sign in."
     folder = config.data_folder
-    access = Access(party_of(name, table), open_store(folder), folder, redirecting)
+    access = Access(party_of(config, name, table), open_store(folder), folder, redirecting)
     await access.sign_in(challenge)
     return f"You are signed in to {name}."
 
 
-def log_out(config: Config, name: str) -> str:
-    """Forget what signing in gave us; a sentence on whether there was anything. Raises HostError."""
-    table = _table(config, name)
+def log_out(config: Config, server: str) -> str:
+    """Forget what signing in gave us; a sentence on whether there was anything. Raises as `log_in` does."""
+    name, table = _find(config, server)
     assert table.url is not None
     try:
         erased = open_store(config.data_folder).erase(table.url)
@@ -68,16 +72,20 @@ def log_out(config: Config, name: str) -> str:
     return f"You are signed out of {name}." if erased else f"You were not signed in to {name}."
 
 
-def _table(config: Config, name: str) -> ServerTable:
-    table = config.servers.get(name)
+def _find(config: Config, server: str) -> tuple[str, ServerTable]:
+    """Its name and its table. One that is not configured needs nothing but its URL."""
+    if server not in config.servers and re.match("https?://", server):
+        known = [(name, table) for name, table in config.servers.items() if table.url == server]
+        return known[0] if known else parse_spec(server, config.servers, Path())
+    table = config.servers.get(server)
     if table is None:
         for disabled in config.disabled:
-            if disabled.kind == "server" and disabled.name == name:
-                raise HostError(f"The server {name} is disabled: {disabled.reason}")
-        raise HostError(f"There is no server named {name!r}.{nearest(name, config.servers)}")
+            if disabled.kind == "server" and disabled.name == server:
+                raise ConfigError(f"The server {server} is disabled: {disabled.reason}")
+        raise ConfigError(f"There is no server named {server!r}.{nearest(server, config.servers)}")
     if table.url is None:
-        raise HostError(f"{name} runs on this machine; only a server with a url can be signed in to.")
-    return table
+        raise ConfigError(f"{server} runs on this machine; only a server with a url can be signed in to.")
+    return server, table
 
 
 async def _challenge(table: ServerTable) -> tuple[Challenge | None, bool]:
@@ -96,5 +104,5 @@ async def _challenge(table: ServerTable) -> tuple[Challenge | None, bool]:
         ):
             said = read_challenge(answer.status_code, answer.headers.get("www-authenticate", ""))
             return said, answer.is_success
-    except httpx2.HTTPError as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
         raise lost(table.url, error) from error

@@ -8,7 +8,10 @@ tokens. What is changed, here and in `oauth_grants`:
 * of the scopes that the authorization server knows, none is asked for because nobody said which;
 * a client that was registered by hand belongs to one authorization server, and authenticates the way that one takes;
 * a refresh that fails for a while does not throw the refresh token away;
-* the issuer of a bare host may be written with a slash at its end, or without;
+* the issuer is compared letter by letter, as it was written; a server that says nothing of an issuer (revision
+  2025-03-26) may call itself what it likes;
+* a description that cannot be used is told, and nothing is tried at addresses that nobody named;
+* a token that cannot be put into a header, or that runs out at no time that there is, is none;
 * an error in the redirect is shown only once the redirect is known to be genuine;
 * no value that came from outside stands in a log, or in an exception next to a token.
 """
@@ -16,6 +19,7 @@ tokens. What is changed, here and in `oauth_grants`:
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 import httpx2
@@ -28,17 +32,25 @@ from mcp.shared.auth import (
     ProtectedResourceMetadata,
 )
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from agent.host.oauth_challenge import Challenge
+from agent.host.oauth_descriptions import Descriptions
 from agent.host.oauth_store import Credentials
 from agent.host.oauth_table import OAuthTable
 from agent.mcp.exchange import origin
+
+END_OF_TIME = 10**12  # seconds from now, in which a token has run out or never will
 
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)  # it logs what servers say, with a traceback
 
 
 class ClientUnknown(OAuthTokenError):
     """The authorization server does not know the client any more."""
+
+
+class ClientMissing(OAuthFlowError):
+    """The authorization server lets no program register by itself."""
 
 
 class Nowhere:
@@ -65,7 +77,8 @@ class Mended(OAuthClientProvider):
 
     def take_up(self, kept: Credentials | None) -> None:
         """Go on where an earlier renewal ended; a memory that is damaged is none."""
-        self._initialized, self._spelled = True, dict[str, str]()
+        self._initialized, self._spelled, self._went = True, dict[str, str](), False
+        self.descriptions = Descriptions()
         if kept is None:
             return
         context = self.context
@@ -106,16 +119,31 @@ class Mended(OAuthClientProvider):
     def respell(self, issuer: str) -> bool:
         """Whether metadata that names this issuer may be taken after all, and will be.
 
-        A bare host may have a slash at its end or not. Servers of revision 2025-03-26 are found by their own origin,
-        where they may call themselves what they like.
+        Servers of revision 2025-03-26 are found by their own origin, where they may call themselves what they like.
         """
         expected = self._expected_issuer()
-        described = self.context.auth_server_url is not None
-        alike = issuers_match(issuer, expected) if described else origin(issuer) == origin(expected)
-        if issuer == expected or not alike:
+        if self._went or self.context.auth_server_url is not None or issuer == expected:
+            return False
+        if origin(issuer) != origin(expected):
             return False
         self._spelled[expected] = issuer
         return True
+
+    def check_discovery(self) -> None:
+        """Whether it is known where to go on, before anything goes there.
+
+        Raises:
+            ClientMissing: there is no client, and no way to get one.
+            OAuthFlowError: it is not known.
+        """
+        context = self.context
+        metadata, issuer = context.oauth_metadata, context.auth_server_url
+        if metadata is None and (self.descriptions.fault or issuer):
+            raise OAuthFlowError(self.descriptions.fault or f"there is no description of {issuer}")
+        if metadata and issuer and (str(metadata.issuer) != issuer or not self.descriptions.agree):
+            raise OAuthFlowError(f"{issuer} is described as another issuer, {self.descriptions.issuer}")
+        if metadata and context.client_info is None and metadata.registration_endpoint is None:
+            raise ClientMissing(str(metadata.issuer))
 
     def _expected_issuer(self) -> str:
         expected = super()._expected_issuer()
@@ -126,7 +154,7 @@ class Mended(OAuthClientProvider):
         fit = [one for one in advertised if bound is None or issuers_match(one, bound)]
         if not fit:
             raise OAuthFlowError(f"the server belongs to {advertised[0]}, and the client is registered at {bound}")
-        self._issuer = self._spelled.get(fit[0], fit[0])
+        self._issuer = fit[0]
         return self._issuer
 
     @property
@@ -137,6 +165,8 @@ class Mended(OAuthClientProvider):
         return self._kept.issuer if self._kept else None
 
     async def _perform_authorization(self) -> httpx2.Request:
+        self.check_discovery()
+        self._went = True
         self._choose_scope()
         self._choose_method()
         metadata, bound = self.context.oauth_metadata, self._bound_to
@@ -146,14 +176,16 @@ class Mended(OAuthClientProvider):
 
     def _choose_scope(self) -> None:
         """What was challenged, else what the server lists, else nothing (section "Scope Selection Strategy")."""
-        context, step_up = self.context, self.challenge.is_step_up
+        context, kept, step_up = self.context, self._kept, self.challenge.is_step_up
         listed = context.protected_resource_metadata and context.protected_resource_metadata.scopes_supported
-        before = union_scopes(self._kept.requested, self._kept.scope) if self._kept and step_up else None
+        base = context.client_metadata.scope
         if self.options.scopes:
-            asked = union_scopes(before, " ".join(self.options.scopes))
-            context.client_metadata.scope = union_scopes(asked, self.challenge.scope if step_up else None)
+            base = " ".join(self.options.scopes)
         elif self.challenge.scope is None and listed is None:
-            context.client_metadata.scope = before
+            base = None
+        more = union_scopes(kept.demanded if kept else None, self.challenge.scope if step_up else None)
+        before = union_scopes(kept.requested, kept.scope) if kept and (step_up or kept.demanded) else None
+        context.client_metadata.scope = union_scopes(union_scopes(before, base), more)
 
     def _choose_method(self) -> None:
         """How the client proves itself, where its registration does not say (RFC 8414, section 2)."""
@@ -173,6 +205,8 @@ class Mended(OAuthClientProvider):
             raise OAuthTokenError(f"the authorization server answered with {response.status_code}")
         if _said(response)[0] == "invalid_client":
             self.context.client_info = None
+        if response.status_code == 200:
+            _check_token(response)
         return await super()._handle_refresh_response(response)
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
@@ -181,10 +215,8 @@ class Mended(OAuthClientProvider):
             why = ": ".join(filter(None, (error, description))) or f"it answered with {response.status_code}"
             kind = ClientUnknown if error == "invalid_client" else OAuthTokenError
             raise kind(f"the authorization server gave no token: {why}")
-        try:
-            await super()._handle_token_response(response)
-        except OAuthTokenError:
-            raise OAuthTokenError("what the authorization server gave is no bearer token") from None
+        _check_token(response)
+        await super()._handle_token_response(response)
 
 
 def _document(model: Any) -> dict[str, Any]:
@@ -192,10 +224,21 @@ def _document(model: Any) -> dict[str, Any]:
     return found
 
 
+def _check_token(response: httpx2.Response) -> None:
+    """Raises OAuthTokenError where there is none in it that can be put into a header (RFC 6750, section 2.1)."""
+    try:
+        given = OAuthToken.model_validate_json(response.content)
+        is_token = re.fullmatch(r"[\x21-\x7e]+", given.access_token) and abs(given.expires_in or 0) < END_OF_TIME
+    except ValidationError:
+        is_token = False
+    if not is_token:
+        raise OAuthTokenError("what the authorization server gave is no bearer token")
+
+
 def _said(response: httpx2.Response) -> tuple[str, str]:
     """The error of a token endpoint, and what it says about it (RFC 6749, section 5.2)."""
     try:
-        body = response.json()
+        body = from_json(response.content)
     except ValueError:
         return "", ""
     error, description = (

@@ -26,7 +26,8 @@ class Credentials(BaseModel):
 
     `expires_at` is in seconds since the epoch; `scope` is what was granted, `requested` what was asked for. `client` is
     the registration, `metadata` what the authorization server says of itself, `resource` what the server says of
-    itself: each as it came, so that a later run need not ask again.
+    itself: each as it came, so that a later run need not ask again. `demanded` is what the server wanted beyond that
+    when nobody could be asked.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
@@ -38,6 +39,7 @@ class Credentials(BaseModel):
     expires_at: float | None = None
     scope: str | None = None
     requested: str | None = None
+    demanded: str | None = None
     client: dict[str, Any] = Field(default_factory=dict, repr=False)
     metadata: dict[str, Any] | None = Field(None, repr=False)
     resource: dict[str, Any] | None = Field(None, repr=False)
@@ -97,7 +99,7 @@ class KeyringVault:
     def read(self, key: str) -> str | None:
         try:
             secret = self._keyring.get_password(SERVICE, key)
-        except self._keyring.errors.KeyringError:  # locked, and nobody unlocks it
+        except Exception:  # locked, and nobody unlocks it; each system's has exceptions of its own
             return None
         return secret if isinstance(secret, str) else None
 
@@ -105,11 +107,11 @@ class KeyringVault:
         """Raises OSError."""
         try:
             self._keyring.set_password(SERVICE, key, secret)
-        except self._keyring.errors.KeyringError as error:
+        except Exception as error:  # see `read`
             raise OSError(f"the keyring does not take it: {error}") from error
 
     def erase(self, key: str) -> None:
-        with suppress(self._keyring.errors.KeyringError):  # it is not there
+        with suppress(Exception):  # it is not there, or see `read`
             self._keyring.delete_password(SERVICE, key)
 
 
@@ -160,9 +162,9 @@ def usable_keyring() -> Any:
     """The package `keyring`, if it is installed and has found a place that is one. Importing it takes a while."""
     try:
         keyring = import_module("keyring")
-    except ImportError:
+        return keyring if keyring.get_keyring().priority >= 1 else None
+    except Exception:  # it is not there, or what it finds on this system is broken in a way of its own
         return None
-    return keyring if keyring.get_keyring().priority >= 1 else None
 
 
 def _key(issuer: str, server: str) -> str:

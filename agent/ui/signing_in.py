@@ -12,7 +12,7 @@ from agent.chat.questions import Answer, FillForm, OpenUrl
 from agent.host.browser import open_page
 from agent.host.config import Config
 from agent.host.errors import HostError
-from agent.host.oauth_browser import Ask, Browsing
+from agent.host.oauth_browser import BRING, Ask, Browsing
 from agent.host.oauth_login import log_in, log_out
 from agent.ui.environment import Environment
 from agent.ui.escapes import clean
@@ -55,8 +55,12 @@ def _in_lines(environment: Environment) -> Ask:
 
     async def ask(question: OpenUrl | FillForm) -> Answer:
         if isinstance(question, OpenUrl):
-            environment.say(f"Open this page to sign in to {question.server}:\n{clean(question.url)}")
+            warnings = "".join(f"{warning}\n" for warning in question.warnings)
+            environment.say(f"{warnings}Open this page to sign in to {question.server}:\n{clean(question.url)}")
             return Answer("accept", {"open": False})
+        said, _, _ = question.message.partition("\n")
+        if said != BRING:
+            environment.say(said)
         environment.say("If it ends at an address that does not load, paste that address here.")
         line = await _line(environment.stdin)
         if not line:

@@ -16,6 +16,7 @@ from agent.chat.outbox import Outbox
 from agent.chat.questions import FillForm, OpenUrl
 from agent.host.errors import HostError
 from agent.host.oauth_access import Access
+from agent.host.oauth_browser import Browsing
 from agent.host.oauth_party import Party
 from agent.host.oauth_store import open_store
 from agent.host.trace import Trace
@@ -140,6 +141,83 @@ async def test_a_larger_scope_is_asked_for_when_it_is_needed_and_keeps_the_small
         assert len(person.urls) == 2
 
 
+async def test_a_larger_scope_that_nobody_can_be_asked_for_is_remembered_for_the_next_login(tmp_path: Path) -> None:
+    async with world() as there:
+        async with hosted(tmp_path, Person(), far=far(there)):
+            pass
+        async with hosted(tmp_path, None, far=far(there)) as view:
+            for _ in range(2):
+                with pytest.raises(HostError) as caught:
+                    await view.host.call_tool("delete_note", {"id": 7})
+                assert str(caught.value) == (
+                    "far: far wants you to sign in. It asks for more than was granted: notes:write. "
+                    "Run: mcp-chat login far"
+                )
+            assert await add(view) == {"result": 8}
+            await sign_in(tmp_path, there)
+            result = await view.host.call_tool("delete_note", {"id": 7})  # another process has signed in
+            assert [block.text for block in result.content] == ["deleted 7"]
+        assert [asked["scope"] for asked in there.authority.asked] == ["notes:read", "notes:read notes:write"]
+
+
+async def test_what_was_demanded_outlives_a_renewal(tmp_path: Path) -> None:
+    async with world() as there:
+        async with hosted(tmp_path, Person(), far=far(there)):
+            pass
+        async with hosted(tmp_path, None, far=far(there)) as view:
+            with pytest.raises(HostError):
+                await view.host.call_tool("delete_note", {"id": 7})
+            there.authority.expire()
+            assert await add(view) == {"result": 8}
+        await sign_in(tmp_path, there)
+        assert there.authority.asked[-1]["scope"] == "notes:read notes:write"
+
+
+async def test_a_larger_scope_that_was_asked_for_and_not_granted_is_not_asked_for_again(tmp_path: Path) -> None:
+    async with world() as there:
+        async with hosted(tmp_path, Person(), far=far(there)):
+            pass
+        there.authority.withheld = {"notes:write"}
+        async with hosted(tmp_path, None, far=far(there)) as view:
+            with pytest.raises(HostError, match="Run: mcp-chat login far"):
+                await view.host.call_tool("delete_note", {"id": 7})
+        await sign_in(tmp_path, there)
+        async with hosted(tmp_path, None, far=far(there)) as view:
+            with pytest.raises(HostError, match=r"refuses access \(403\)"):
+                await view.host.call_tool("delete_note", {"id": 7})
+
+
+async def test_a_server_that_cannot_be_signed_in_to_is_nobody_elses_trouble(tmp_path: Path) -> None:
+    robot = {"grant": "client_credentials", "client_id": "robot", "client_secret": "wrong"}
+    async with (
+        world() as there,
+        world() as other,
+        hosted(tmp_path, Person(), far=far(there, oauth=robot), near=far(other)) as view,
+    ):
+        assert {server.name: (server.state, server.detail) for server in view.host.servers()} == {
+            "far": (
+                "failed",
+                "Signing in to far failed: the authorization server gave no token: invalid_client. "
+                "Check client_id and client_secret in [servers.far.oauth].",
+            ),
+            "near": ("ready", "2 tools"),
+        }
+        assert await add(view) == {"result": 8}
+
+
+async def sign_in(folder: Path, there: World) -> None:
+    """What `login` does, in a process of its own."""
+    browsing = Browsing("far", answer_with(person := Person()), person.open_page)
+    await Access(Party("far", there.url), open_store(folder, lambda: None), folder, browsing.redirecting).sign_in()
+
+
+def answer_with(person: Person) -> Any:
+    async def ask(question: Any) -> Any:
+        return person.answer(question)
+
+    return ask
+
+
 async def test_an_authorization_server_that_is_down_costs_no_token(tmp_path: Path) -> None:
     async with world() as there, hosted(tmp_path, person := Person(), far=far(there)) as view:
         there.authority.expire()
@@ -193,9 +271,10 @@ async def test_a_server_with_a_token_of_its_own_is_not_signed_in_to(tmp_path: Pa
         async with hosted(tmp_path, person, far={"url": there.url, "headers": headers}) as view:
             [server] = view.host.servers()
         said = (
-            "wants to know who you are (401): The token is not valid. Put the token that it gave you into this server's"
+            f"The server at {there.url} wants to know who you are (401): The token is not valid. "
+            "It does not take the token in this server's headers: put one there that it gave you."
         )
-        assert said in server.detail
+        assert server.detail == said
         assert (person.asked, server.sign_in) == ([], "")
 
 

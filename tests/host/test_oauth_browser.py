@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
-from anyio.abc import SocketAttribute
+from anyio.abc import SocketAttribute, SocketListener
 
 from agent.chat.questions import Answer, FillForm, OpenUrl
 from agent.host import oauth_browser
@@ -101,11 +101,30 @@ async def test_or_bring_the_address_by_hand() -> None:
     assert [type(question) for question in visit.asked] == [OpenUrl, FillForm]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "hello",
+        "",
+        "http://127.0.0.1:1/callback",
+        "http://127.0.0.1:1/callback?code=c-2",
+        "?code=c-2&state=s-9",
+        "//[?[",
+    ],
+)
+async def test_whoever_brings_another_address_is_told_and_may_try_again(wrong: str) -> None:
+    right = Answer("accept", {"address": "http://127.0.0.1:1/callback?code=c-2&state=s-1"})
+    visit = Visit(None, [MYSELF, Answer("accept", {"address": wrong}), right])
+    assert await visit() == f"{visit.uri}?code=c-2&state=s-1"
+    assert [form.message for form in visit.asked[1:]] == [
+        f"Open this page, and bring back the address that it ends at.\n{PAGE}",
+        f"That is not the address that this page ends at, or not all of it.\n{PAGE}",
+    ]
+
+
 @pytest.mark.parametrize("answers", [[NO], [YES, NO], [YES, Answer("accept")]])
 async def test_a_no_is_a_no(answers: list[Answer]) -> None:
-    with pytest.raises(
-        SignInDeclined, match=r"Nobody signed in to far: you said no\. Later it goes with: mcp-chat login far"
-    ):
+    with pytest.raises(SignInDeclined, match=r"^Nobody signed in to far: you said no\.$"):
         await Visit(None, answers, has_browser=False)()
 
 
@@ -135,13 +154,19 @@ async def test_what_is_not_the_way_back_is_sent_away_and_does_not_end_the_wait()
             b"POST /callback?code=c-0&state=s-1 HTTP/1.1\r\n\r\n",
             b"\x16\x03\x01 nonsense\r\n\r\n",
             get("/callback?" + 20_000 * "x"),
+            get("//["),
+            get("http://[::1/callback"),
+            b" \r\n\r\n",
         ):
             seen.append((request[:30], (await ask_over(uri, request)).split(b"\r\n")[0]))
         await back(uri)
 
     visit = Visit(comes, [YES])
     assert await visit() == f"{visit.uri}?code=c-1&state=s-1"
-    assert [status.split(b" ")[1] for _, status in seen] == [b"404", b"400", b"400", b"400", b"404", b"404", b"400"]
+    assert [status.split(b" ")[1] for _, status in seen] == [
+        *(b"404", b"400", b"400", b"400", b"404", b"404", b"400"),
+        *(b"400", b"400", b"404"),
+    ]
 
 
 async def test_the_first_way_back_counts() -> None:
@@ -162,6 +187,50 @@ async def test_who_connects_and_says_nothing_is_in_nobodys_way() -> None:
         await silent.aclose()
 
     assert await Visit(comes, [YES])()
+
+
+async def test_however_many_connect_the_way_back_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oauth_browser, "VISITORS", 2)
+    monkeypatch.setattr(oauth_browser, "REQUEST_SECONDS", 0.05)
+
+    async def comes(uri: str) -> None:
+        port = int(uri.split(":")[2].split("/")[0])
+        silent = [await anyio.connect_tcp("127.0.0.1", port) for _ in range(6)]
+        await back(uri)
+        for stream in silent:
+            await stream.aclose()
+
+    assert await Visit(comes, [YES])()
+
+
+async def test_a_connection_that_cannot_be_taken_ends_nothing() -> None:
+    class Failing(SocketListener):
+        """Fails once, as it does when a program connects and is gone at once, and then gives what `inner` gives."""
+
+        def __init__(self, inner: SocketListener) -> None:
+            self._inner, self.failed = inner, False
+
+        @property
+        def _raw_socket(self) -> Any:
+            return self._inner._raw_socket
+
+        async def accept(self) -> Any:
+            if not self.failed:
+                self.failed = True
+                raise OSError("gone")
+            return await self._inner.accept()
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    callback = oauth_browser._Callback("s-1")
+    with anyio.fail_after(5):
+        async with await anyio.create_tcp_listener(local_host="127.0.0.1") as inner, anyio.create_task_group() as tasks:
+            failing = Failing(inner.listeners[0])  # type: ignore[arg-type]
+            tasks.start_soon(callback.listen, failing)
+            await back(f"http://127.0.0.1:{inner.extra(SocketAttribute.local_port)}/callback")
+            assert failing.failed
+            tasks.cancel_scope.cancel()
 
 
 async def test_a_page_says_nothing_about_where_it_was_asked_from() -> None:

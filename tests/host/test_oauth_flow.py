@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from starlette.responses import JSONResponse, Response
 
 from agent.host.errors import HostError
+from agent.host.oauth_access import Access
+from agent.host.oauth_browser import Redirect
+from agent.host.oauth_errors import SignInFailed
+from agent.host.oauth_party import Party
+from agent.host.oauth_store import open_store
 from tests.authorization_server import App, World, world
 from tests.host.scene import Scene
-from tests.host.signing_in import Person, hosted
+from tests.host.signing_in import Person, hosted, location
 
 pytestmark = pytest.mark.anyio
 
@@ -45,7 +54,7 @@ def hushed(*hidden: str, challenge: str = "Bearer") -> Any:
             async def tell(message: Any) -> None:
                 lines = dict(message.get("headers", ()))
                 if b"www-authenticate" in lines:
-                    message |= {"headers": (lines | {b"www-authenticate": challenge.encode()}).items()}
+                    message |= {"headers": (lines | {b"www-authenticate": challenge.encode("latin-1")}).items()}
                 await send(message)
 
             if scope["type"] == "http" and scope["path"] in hidden:
@@ -57,6 +66,16 @@ def hushed(*hidden: str, challenge: str = "Bearer") -> Any:
         return front
 
     return wrap
+
+
+def replaced(app: App, path: str, document: Callable[[], Any]) -> App:
+    """A server that says something else at a path, and below it."""
+
+    async def front(scope: Any, receive: Any, send: Any) -> None:
+        ours = JSONResponse(document()) if scope.get("path", "").startswith(path) else app
+        await ours(scope, receive, send)
+
+    return front
 
 
 ROOT = "/.well-known/oauth-protected-resource"
@@ -92,12 +111,172 @@ async def test_metadata_of_another_issuer_is_refused_and_both_are_named(tmp_path
         assert there.authority.counted == {}
 
 
-async def test_a_slash_at_the_end_of_a_bare_host_is_no_other_issuer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spelled", ["{}/", "{}/./", "HTTP{}"])
+async def test_an_issuer_that_is_spelled_in_another_way_is_another(tmp_path: Path, spelled: str) -> None:
     async with world() as there:
-        there.authority.metadata = {"issuer": f"{there.authority.issuer}/"}
-        there.authority.redirect = {"iss": f"{there.authority.issuer}/"}
+        issuer = there.authority.issuer
+        named = spelled.format(issuer if "{}/" in spelled else issuer.removeprefix("http"))
+        there.authority.metadata = {"issuer": named}
+        said = await refusal(tmp_path, there, person := Person())
+        assert issuer in said
+        assert (person.asked, there.authority.counted) == ([], {})
+
+
+async def test_an_issuer_that_the_sdk_would_spell_in_another_way_is_itself(tmp_path: Path) -> None:
+    def wrap(app: App) -> App:
+        return replaced(app, ROOT, lambda: {"resource": there.url, "authorization_servers": [shouted]})
+
+    async with world(wrap) as there:
+        shouted = there.authority.issuer.replace("http", "HTTP")
+        there.authority.metadata, there.authority.redirect = {"issuer": shouted}, {"iss": shouted}
         async with hosted(tmp_path, Person(), far=far(there)) as view:
             assert await add(view) == {"result": 8}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ({"authorization_endpoint": "javascript:alert(1)"}, "authorization_endpoint: URL scheme should be 'http' or "),
+        ({"authorization_endpoint": "file:///etc/passwd"}, "authorization_endpoint: URL scheme should be 'http' or "),
+        ({"authorization_endpoint": None}, "authorization_endpoint: Field required ("),
+        ({"token_endpoint": 7}, "token_endpoint: URL input should be a string or URL ("),
+        ({"registration_endpoint": "http://[::1"}, "registration_endpoint: Input should be a valid URL, "),
+        ({"scopes_supported": "all"}, "scopes_supported: Input should be a valid list ("),
+        ({"issuer": ["a"]}, "issuer: URL input should be a string or URL ("),
+    ],
+)
+async def test_a_description_that_cannot_be_used_is_told(tmp_path: Path, metadata: dict[str, Any], said: str) -> None:
+    async with world() as there:
+        there.authority.metadata = metadata
+        assert (await refusal(tmp_path, there, person := Person())).startswith(said)
+        assert (person.asked, there.authority.counted) == ([], {})
+
+
+async def test_so_is_what_a_server_says_of_itself(tmp_path: Path) -> None:
+    def wrap(app: App) -> App:
+        return replaced(app, ROOT, lambda: {"resource": there.url, "authorization_servers": []})
+
+    async with world(wrap) as there:
+        there.authority.metadata = {"issuer": "nobody"}
+        said = await refusal(tmp_path, there)
+        assert said.startswith("authorization_servers: List should have at least 1 item")
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(404, "there is no description of {issuer}."), (503, "{url} answered with 503.")]
+)
+async def test_an_authorization_server_that_does_not_say_what_it_is_is_asked_for_nothing(
+    tmp_path: Path, status: int, said: str
+) -> None:
+    async with world() as there:
+        there.authority.replies["/.well-known/oauth-authorization-server"] = Response("", status)
+        url, issuer = f"{there.authority.issuer}/.well-known/oauth-authorization-server", there.authority.issuer
+        assert await refusal(tmp_path, there) == said.format(issuer=issuer, url=url)
+        assert there.authority.counted == {}
+
+
+async def test_where_no_program_can_register_it_is_told_what_to_do(tmp_path: Path) -> None:
+    async with world() as there:
+        there.authority.metadata = {"registration_endpoint": None}
+        assert await refusal(tmp_path, there, person := Person()) == (
+            f"{there.authority.issuer} registers no clients by itself. "
+            "Register one there by hand, and put its client_id into [servers.far.oauth]."
+        )
+        assert person.asked == []
+
+
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [("http://example.com/authorize", "it has no https"), ("ftp://example.com/", "URL scheme should be")],
+)
+async def test_a_page_that_others_can_read_is_not_opened(tmp_path: Path, page: str, why: str) -> None:
+    async with world() as there:
+        there.authority.metadata = {"authorization_endpoint": page}
+        assert why in await refusal(tmp_path, there, person := Person())
+        assert person.asked == []
+
+
+# What nobody expects
+
+
+DEEP, HUGE = "[" * 100_000, "9" * 5_000
+BODIES = [
+    b"",
+    b"\xff\xfe\x00",
+    b"null",
+    b'"\\ud800"',
+    DEEP.encode(),
+    b'{"error": ' + DEEP.encode(),
+    HUGE.encode(),
+    b'{"error": "invalid_client", "error_description": "\\ud800\\u001b[2J"}',
+    b'{"access_token": "a\\r\\nb: c", "token_type": "bearer"}',
+    b'{"access_token": "\\u00e9", "token_type": "bearer"}',
+    b'{"access_token": "a", "token_type": "bearer", "expires_in": ' + HUGE[:400].encode() + b"}",
+    b'{"access_token": "a", "token_type": "bearer", "expires_in": -' + HUGE[:400].encode() + b"}",
+    b'{"access_token": {}, "token_type": []}',
+    b'{"client_id": 7}',
+    b'{"client_id": "c", "redirect_uris": ["http://[::1"]}',
+    b'{"client_id": "c", "client_id_issued_at": ' + HUGE[:4000].encode() + b"}",
+]
+KINDS = ["application/json", "text/plain; charset=hex", "text/plain; charset=undefined", "x" * 300]
+
+
+@pytest.mark.parametrize("status", [200, 400, 401])
+@pytest.mark.parametrize("path", ["/.well-known/oauth-authorization-server", "/register", "/token"])
+async def test_whatever_an_authorization_server_answers_ends_the_attempt_and_nothing_else(
+    tmp_path: Path, path: str, status: int
+) -> None:
+    """A new registration is not known to the server, which says so, so that nobody goes to its page."""
+    async with world() as there:
+        for number, body in enumerate(BODIES):
+            kind = KINDS[number % len(KINDS)]
+            there.authority.replies = {path: Response(body, status, headers={"content-type": kind})}
+            access = Access(Party("far", there.url), open_store(tmp_path, lambda: None), tmp_path, redirecting)
+            with pytest.raises(SignInFailed, match=r"^Signing in to far failed: "):
+                await access.sign_in()
+
+
+@asynccontextmanager
+async def redirecting(port: int | None) -> AsyncIterator[Redirect]:
+    """A person who is back at once with a code; with none if their page is unknown."""
+
+    async def visit(url: str) -> str:
+        try:
+            return await location(url)
+        except KeyError:
+            return "http://127.0.0.1:1/callback"
+
+    yield Redirect("http://127.0.0.1:1/callback", visit)
+
+
+@pytest.mark.parametrize("body", BODIES[8:12])
+async def test_a_renewal_that_gives_no_token_loses_none(tmp_path: Path, body: bytes) -> None:
+    async with world() as there, hosted(tmp_path, person := Person(), far=far(there)) as view:
+        there.authority.expire()
+        there.authority.replies = {"/token": Response(body)}
+        with pytest.raises(HostError, match="what the authorization server gave is no bearer token"):
+            await add(view)
+        there.authority.replies = {}
+        assert await add(view) == {"result": 8}
+        assert len(person.urls) == 1
+
+
+@pytest.mark.parametrize(
+    "challenge",
+    [
+        'Bearer scope="\xe9"',
+        'Bearer resource_metadata="http://[::1"',
+        'Bearer resource_metadata="http://127.0.0.1:99999/x"',
+        'Bearer resource_metadata="http://127.0.0.1:0/x"',
+        'Bearer resource_metadata="http://xn--\xe9/x"',
+        'Bearer resource_metadata="nowhere"',
+        'Bearer error="\\" scope=\\", scope="a',
+    ],
+)
+async def test_whatever_a_server_demands_ends_no_more_than_the_attempt(tmp_path: Path, challenge: str) -> None:
+    async with world(hushed(challenge=challenge)) as there, hosted(tmp_path, Person(), far=far(there)) as view:
+        [server] = view.host.servers()
+        assert server.state == "ready" or server.detail.startswith(("Signing in to far failed: ", "The server at "))
 
 
 @pytest.mark.parametrize("methods", [None, ["plain"]])
@@ -164,6 +343,35 @@ async def test_what_another_says_of_an_error_is_not_repeated(tmp_path: Path) -> 
 
 
 # Clients
+
+
+async def test_a_port_that_another_program_has_by_now_is_given_up_with_its_client(tmp_path: Path) -> None:
+    async with world() as there:
+        async with hosted(tmp_path, Person(), far=far(there)):
+            there.authority.revoke()
+        port = urlsplit(there.authority.asked[0]["redirect_uri"]).port
+        assert port
+        with socket.create_server(("127.0.0.1", port)):
+            async with hosted(tmp_path, Person(), far=far(there)) as view:
+                assert await add(view) == {"result": 8}
+        assert there.authority.counted["register"] == 2
+
+
+async def test_a_client_that_is_never_known_is_given_up(tmp_path: Path) -> None:
+    async with world() as there:
+        async with hosted(tmp_path, Person(), far=far(there)):
+            there.authority.revoke()
+        there.authority.replies["/token"] = JSONResponse({"error": "invalid_client"}, 401)
+        assert await refusal(tmp_path, there) == "the authorization server gave no token: invalid_client."
+
+
+async def test_a_secret_that_is_wrong_is_told(tmp_path: Path) -> None:
+    async with world() as there:
+        oauth = registered(there, "client_secret_basic", free_port()) | {"client_secret": "wrong"}
+        assert await refusal(tmp_path, there, **oauth) == (
+            "the authorization server gave no token: invalid_client. "
+            "Check client_id and client_secret in [servers.far.oauth]."
+        )
 
 
 async def test_a_registered_redirect_is_used_again_by_the_next_run(tmp_path: Path) -> None:
