@@ -97,9 +97,9 @@ class Connection:
     def _fail(self, error: Exception) -> None:
         match error:
             case ConnectionLost() if self.state == "ready":
-                self._become("lost", explained(error))
+                self._become("lost", explained(error, self.table))
             case ConnectionLost():
-                self._become("failed", f"{noise_told(self._transport)}{explained(error)}")
+                self._become("failed", f"{noise_told(self._transport)}{explained(error, self.table)}")
             case McpError() | Unreadable():
                 self._become("failed", f"It refused to be initialized: {error}")
             case _:  # neither a transport nor a sign-in should raise it
@@ -197,7 +197,7 @@ class Connection:
             with self._waits.patient(patience):
                 return await send(client)
         except ConnectionLost as error:
-            raise ServerUnavailable(self._mask(f"{self._about()}: {explained(error)}")) from error
+            raise ServerUnavailable(self._mask(f"{self._about()}: {explained(error, self.table)}")) from error
         except (NotOffered, Unreadable) as error:
             raise ServerUnavailable(f"{self.name}: {error}") from error
         except McpError:

@@ -272,7 +272,7 @@ async def open_host(
     features = ClientFeatures(config, shown, seen, interactive=interactive, open_page=open_page)
     verdicts = Verdicts(config.data_folder / "verdicts.json")
     with closing(Trace(shown, config.secrets, config.trace)) as trace:
-        sign_ins = SignIns(config.data_folder, trace.hide, shown.ask if interactive else None, open_page)
+        sign_ins = SignIns(config, trace.hide, shown.ask if interactive else None, open_page)
         surroundings = Surroundings(config, shown, features, trace, verdicts, sign_ins, open_transport)
         async with open_servers(surroundings) as servers:
             await servers.spawned()  # before an import makes everything slow
