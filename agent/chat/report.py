@@ -51,6 +51,7 @@ class SampleRecord:
     model: str
     usage: Usage | None
     verdict: str
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,11 @@ class Denial:
 
 @dataclass(slots=True)
 class Report:
-    """Feed it every event of a run, then read it. `text` is the last assistant message's."""
+    """Feed it every event of a run, then read it. `text` is the last assistant message's.
+
+    `replies` is what each of the model's own replies used, None where that was not counted; `usage` is the sum, with
+    servers' samples.
+    """
 
     text: str = ""
     model: str = ""
@@ -80,6 +85,7 @@ class Report:
     error: str | None = None
     error_kind: str | None = None
     usage: Usage = field(default_factory=Usage)
+    replies: list[Usage | None] = field(default_factory=list)
     tool_calls: list[CallRecord] = field(default_factory=list)
     samples: list[SampleRecord] = field(default_factory=list)
     questions: list[QuestionRecord] = field(default_factory=list)
@@ -90,10 +96,11 @@ class Report:
             case MessageFinished(message, usage, model):
                 self.text, self.model = message.text, model
                 self.usage += usage or Usage()
+                self.replies.append(usage)
             case ToolFinished(call, server, tool, result, seconds):
                 self.tool_calls.append(CallRecord(server, tool or call.tool, call.arguments, result.is_error, seconds))
-            case SampleFinished(server, model, usage, verdict):
-                self.samples.append(SampleRecord(server, model, usage, verdict))
+            case SampleFinished(server, model, usage, verdict, cost):
+                self.samples.append(SampleRecord(server, model, usage, verdict, cost))
                 self.usage += usage or Usage()
             case QuestionSettled(question, verdict, by, why):
                 self._settled(question, verdict, by, why)

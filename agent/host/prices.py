@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from agent.chat.messages import AssistantMessage, Text, ToolCall, ToolMessage, Usage, UserMessage
 from agent.chat.provider import Request
+from agent.chat.report import Report
 from agent.host.config import Config
 from agent.providers.registry import ProviderConfig
 
@@ -30,6 +31,13 @@ class Prices:
             return None
         table = await to_thread.run_sync(_table)  # which takes a third of a second to import
         return _look_up(table, provider, model, usage) if table else None
+
+    async def total(self, label: str, report: Report) -> float | None:
+        """Of a run whose replies came from PROVIDER/MODEL, with servers' samples; None unless all of it is known."""
+        costs = [await self.cost(label, usage) if usage else None for usage in report.replies]
+        costs += [sample.cost for sample in report.samples if sample.usage or sample.cost is not None]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if known and len(known) == len(costs) else None
 
 
 def request_tokens(request: Request) -> int:

@@ -15,6 +15,7 @@ from agent.chat.report import Report
 from agent.host.config import Config, ConfigError
 from agent.host.host import Host, HostError, open_host
 from agent.host.policies import headless_policy
+from agent.host.prices import Prices
 from agent.ui.environment import Environment
 from agent.ui.exit_codes import ExitCode, exit_code
 from agent.ui.failures import failure_code, failure_kind
@@ -25,14 +26,20 @@ from agent.ui.signals import listen
 
 
 class Renderer(Protocol):
+    """`shows_cost`: it wants to be told what the run came to, which takes a while to find out."""
+
+    shows_cost: bool
+
     def show(self, event: Event) -> None: ...
 
-    def finish(self, report: Report, seconds: float) -> None:
-        """Called exactly once, at the end of every run."""
+    def finish(self, report: Report, seconds: float, cost: float | None = None) -> None:
+        """Called exactly once, at the end of every run. `cost` is in US dollars; None if it is not known."""
 
 
 class Json:
     """One object at the end, and with `lines` every event before it."""
+
+    shows_cost = True
 
     def __init__(self, environment: Environment, *, lines: bool) -> None:
         self._out = environment.stdout
@@ -42,8 +49,8 @@ class Json:
         if self._lines:
             self._lines.show(event)
 
-    def finish(self, report: Report, seconds: float) -> None:
-        self._out.write(json_line(result_object(report, seconds)) + "\n")
+    def finish(self, report: Report, seconds: float, cost: float | None = None) -> None:
+        self._out.write(json_line(result_object(report, seconds, cost)) + "\n")
         self._out.flush()
 
 
@@ -56,10 +63,12 @@ def renderer(output: Literal["text", "json", "jsonl"], environment: Environment,
 class _Silent:
     """For when nobody reads on."""
 
+    shows_cost = False
+
     def show(self, event: Event) -> None:
         pass
 
-    def finish(self, report: Report, seconds: float) -> None:
+    def finish(self, report: Report, seconds: float, cost: float | None = None) -> None:
         pass
 
 
@@ -90,7 +99,8 @@ class _OneShot:
                     await self._answer(prompt, outbox)
                 ears.cancel_scope.cancel()
             outbox.close()
-        self._shown.finish(self._report, time.monotonic() - started)
+        seconds = time.monotonic() - started
+        self._shown.finish(self._report, seconds, await self._cost())
         return exit_code(self._report.stop) if self._code is None else self._code
 
     async def _answer(self, prompt: str, outbox: Outbox) -> None:
@@ -105,6 +115,11 @@ class _OneShot:
                 outbox.emit(TurnEnded(Stop.ERROR, str(error), failure_kind(error)))
         if limit.cancelled_caught:
             outbox.emit(TurnEnded(Stop.TIMEOUT, "The time for the whole run was up."))
+
+    async def _cost(self) -> float | None:
+        if self._host is None or not self._shown.shows_cost:
+            return None
+        return await Prices(self._config).total(self._host.model, self._report)
 
     def _end(self, code: ExitCode) -> None:
         """A signal ends the run as Ctrl-C ends a turn: what there is so far is still reported."""

@@ -25,6 +25,8 @@ _LOUD = ("warning", "error", "critical", "alert", "emergency")
 class Plain:
     """On a terminal the text streams as it comes; a pipe gets the last message alone, which is the answer."""
 
+    shows_cost = False
+
     def __init__(self, environment: Environment, *, verbose: bool = False) -> None:
         self._environment, self._verbose = environment, verbose
         self._streams = environment.stdout.isatty()
@@ -42,7 +44,7 @@ class Plain:
             case _:
                 self._note(cleaned(event))
 
-    def finish(self, report: Report, seconds: float) -> None:
+    def finish(self, report: Report, seconds: float, cost: float | None = None) -> None:
         if not self._streams and report.text:
             self._write(clean(report.text) + "\n" * (not report.text.endswith("\n")))
         if report.stop is not Stop.END:

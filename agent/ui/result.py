@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from agent.chat.messages import Stop, Usage
-from agent.chat.report import Report
+from agent.chat.report import Report, SampleRecord
 from agent.ui.jsonl import record
 
 
-def result_object(report: Report, seconds: float) -> dict[str, Any]:
-    """Every key is always there. A run that never came to an end of its own was interrupted."""
+def result_object(report: Report, seconds: float, cost: float | None = None) -> dict[str, Any]:
+    """Every key is always there. A run that never came to an end of its own was interrupted.
+
+    `cost` is what all of it came to, in US dollars, if that is known. `data` is an answer that was checked against a
+    schema, `session` names a conversation that was kept: null for a run with neither.
+    """
     return {
         "type": "result",
         "text": report.text,
@@ -18,9 +22,9 @@ def result_object(report: Report, seconds: float) -> dict[str, Any]:
         "stop": report.stop or Stop.INTERRUPTED,
         "error": _error(report),
         "model": report.model,
-        "usage": _usage(report.usage),
+        "usage": _usage(report.usage, cost),
         "tool_calls": [_plain(call) for call in report.tool_calls],
-        "samples": [_plain(sample) | {"usage": _usage(sample.usage)} for sample in report.samples],
+        "samples": [_sample(sample) for sample in report.samples],
         "questions": [_plain(question) for question in report.questions],
         "denied": [_plain(denial) for denial in report.denied],
         "session": None,
@@ -34,14 +38,23 @@ def _error(report: Report) -> dict[str, str] | None:
     return {"kind": report.error_kind or "error", "message": report.error}
 
 
-def _usage(usage: Usage | None) -> dict[str, int | None] | None:
+def _sample(sample: SampleRecord) -> dict[str, Any]:
+    return {
+        "server": sample.server,
+        "model": sample.model,
+        "usage": _usage(sample.usage, sample.cost),
+        "verdict": sample.verdict,
+    }
+
+
+def _usage(usage: Usage | None, cost: float | None) -> dict[str, float | None] | None:
     if usage is None:
         return None
     return {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cached_tokens": usage.cached_tokens,
-        "cost": None,
+        "cost": cost,
     }
 
 

@@ -53,7 +53,7 @@ def test_a_run_is_folded_into_one_value() -> None:
         ToolProgressed(ADD, 1, 2, "half"),
         ToolFinished(ADD, "sums", "add", ToolResult("1", (Text("8"),)), 0.5),
         ToolFinished(BROKEN, "", "", ToolResult("2", (), True), 0.0),
-        SampleFinished("sums", "m-2", Usage(5, 1), "accept"),
+        SampleFinished("sums", "m-2", Usage(5, 1), "accept", 0.25),
         SampleFinished("sums", "m-2", None, "error"),
         Retrying("overloaded", 1.5),
         ServerChanged("sums", "ready"),
@@ -66,8 +66,9 @@ def test_a_run_is_folded_into_one_value() -> None:
         model="m-3",
         stop=Stop.END,
         usage=Usage(15, 3),
+        replies=[Usage(10, 2), None],
         tool_calls=[CallRecord("sums", "add", {"a": 1}, False, 0.5), CallRecord("", "nobody", None, True, 0.0)],
-        samples=[SampleRecord("sums", "m-2", Usage(5, 1), "accept"), SampleRecord("sums", "m-2", None, "error")],
+        samples=[SampleRecord("sums", "m-2", Usage(5, 1), "accept", 0.25), SampleRecord("sums", "m-2", None, "error")],
     )
 
 

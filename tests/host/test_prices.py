@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent.chat.events import Event, MessageFinished, SampleFinished
 from agent.chat.messages import (
     AssistantMessage,
     Image,
@@ -21,6 +22,8 @@ from agent.chat.messages import (
     user,
 )
 from agent.chat.provider import Request, ToolSpec
+from agent.chat.questions import Verdict
+from agent.chat.report import Report
 from agent.host import prices
 from agent.host.prices import Prices, request_tokens
 from agent.providers.registry import ProviderConfig
@@ -53,6 +56,40 @@ async def test_an_unknown_one_has_none(label: str) -> None:
 async def test_without_the_extra_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prices, "_table", lambda: None)
     assert await known().cost("anthropic/claude-sonnet-5-5", SPENT) is None
+
+
+def said(usage: Usage | None) -> MessageFinished:
+    return MessageFinished(AssistantMessage((Text("hi"),)), usage, "the one that answered")
+
+
+def sampled(usage: Usage | None, verdict: Verdict, cost: float | None = None) -> SampleFinished:
+    return SampleFinished("notes", "whichever", usage, verdict, cost)
+
+
+@pytest.mark.parametrize(
+    ("label", "events", "replies", "samples"),
+    [
+        ("anthropic/claude-sonnet-5-5", (said(SPENT), said(SPENT)), 2, 0.0),
+        ("anthropic/claude-sonnet-5-5", (said(SPENT), sampled(SPENT, "accept", 0.25)), 1, 0.25),
+        ("anthropic/claude-sonnet-5-5", (said(SPENT), sampled(None, "decline"), sampled(None, "accept", 0.5)), 1, 0.5),
+        ("anthropic/claude-sonnet-5-5", (said(SPENT), said(None)), None, 0.0),
+        ("anthropic/claude-sonnet-5-5", (said(SPENT), sampled(SPENT, "accept")), None, 0.0),
+        ("anthropic/claude-sonnet-5-5", (), None, 0.0),
+        ("mock/demo", (said(SPENT), sampled(SPENT, "accept", 0.25)), None, 0.0),
+        ("mock/demo", (sampled(SPENT, "accept", 0.25),), 0, 0.25),
+    ],
+)
+async def test_a_run_costs_the_sum_of_its_requests_if_all_of_them_are_known(
+    label: str, events: tuple[Event, ...], replies: int | None, samples: float
+) -> None:
+    """`replies` is how many there are at the one known price; None means that nobody can know the sum."""
+    priced, report = known(), Report()
+    for event in events:
+        report.add(event)
+    one = await priced.cost("anthropic/claude-sonnet-5-5", SPENT)
+    assert one
+    expected = None if replies is None else pytest.approx(replies * one + samples)
+    assert await priced.total(label, report) == expected
 
 
 def test_the_table_is_loaded_by_the_first_question_only() -> None:

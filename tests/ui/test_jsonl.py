@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.chat.events import MessageFinished, QuestionAsked, QuestionSettled, ToolFinished, TurnEnded
+from agent.chat.events import MessageFinished, QuestionAsked, QuestionSettled, SampleFinished, ToolFinished, TurnEnded
 from agent.chat.messages import AssistantMessage, Opaque, Stop, Text, ToolCall, ToolResult, Usage
 from agent.chat.questions import ApproveTool, FillForm
 from agent.chat.report import Report
@@ -67,11 +67,11 @@ def test_what_json_cannot_say_is_null() -> None:
     assert json_line([float("nan"), float("inf")]) == "[null,null]"
 
 
-def run(*events: Any) -> dict[str, Any]:
+def run(*events: Any, cost: float | None = None) -> dict[str, Any]:
     report = Report()
     for event in events:
         report.add(event)
-    return dict(json.loads(json_line(result_object(report, 1.23456))))
+    return dict(json.loads(json_line(result_object(report, 1.23456, cost))))
 
 
 def test_every_key_of_the_result_is_there_even_if_nothing_happened() -> None:
@@ -99,13 +99,21 @@ def test_the_result_tells_what_happened() -> None:
         QuestionSettled(ApproveTool(CALL, "demo", "add"), "decline", "policy", "Nobody can be asked."),
         QuestionSettled(form, "accept", "person"),
         MessageFinished(AssistantMessage((Text("It is 8."),)), Usage(5, 2, 1), "m"),
+        SampleFinished("demo", "m-2", Usage(3, 1), "accept", 0.25),
+        SampleFinished("demo", "m-2", None, "decline"),
         TurnEnded(Stop.ERROR, "No network.", "connection"),
+        cost=0.5,
     )
     assert result["text"] == "It is 8."
     assert result["stop"] == "error"
     assert result["error"] == {"kind": "connection", "message": "No network."}
     assert result["model"] == "m"
-    assert result["usage"] == {"input_tokens": 5, "output_tokens": 2, "cached_tokens": 1, "cost": None}
+    assert result["usage"] == {"input_tokens": 8, "output_tokens": 3, "cached_tokens": 1, "cost": 0.5}
+    used = {"input_tokens": 3, "output_tokens": 1, "cached_tokens": 0, "cost": 0.25}
+    assert result["samples"] == [
+        {"server": "demo", "model": "m-2", "usage": used, "verdict": "accept"},
+        {"server": "demo", "model": "m-2", "usage": None, "verdict": "decline"},
+    ]
     assert result["tool_calls"] == [
         {"server": "demo", "tool": "add", "arguments": {"a": 3}, "is_error": False, "seconds": 0.5}
     ]

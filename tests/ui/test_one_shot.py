@@ -4,8 +4,15 @@ import json
 from itertools import groupby
 from pathlib import Path
 
+import anyio
 import pytest
+import respx
 
+from agent.chat.messages import Usage
+from agent.host.prices import Prices
+from tests.host.scene import configure
+from tests.providers.conftest import router as router
+from tests.providers.wire import MESSAGES, SSE, Reply
 from tests.ui.runs import script, start
 
 
@@ -115,6 +122,21 @@ def test_a_model_without_a_key_is_explained(tmp_path: Path) -> None:
     done = start(["-m", "openai/some-model", "--no-servers", "-p", "hi", "-o", "json"], tmp_path)
     assert (done.code, done.result["stop"], done.out.count("\n")) == (1, "error", 1)
     assert "OPENAI_API_KEY" in done.result["error"]["message"]
+
+
+def test_the_result_tells_what_the_run_cost(router: respx.MockRouter, tmp_path: Path) -> None:
+    router.post(MESSAGES.url).respond(200, headers=SSE, content=MESSAGES.encode(Reply(("hi",))))
+    argv = ["-m", f"anthropic/{MESSAGES.model}", "--no-servers", "-o", "json", "-p", "hello"]
+    done = start(argv, tmp_path, ANTHROPIC_API_KEY="sk-secret")
+    usage = done.result["usage"]
+    assert (usage["input_tokens"], usage["output_tokens"], usage["cached_tokens"]) == (10, 5, 4)
+    assert usage["cost"] == pytest.approx(anyio.run(price_of, MESSAGES.model, Usage(10, 5, 4)))
+    assert usage["cost"] > 0
+    assert start(["-m", "mock/demo", *argv[2:]], tmp_path).result["usage"]["cost"] is None
+
+
+async def price_of(model: str, usage: Usage) -> float | None:
+    return await Prices(configure()).cost(f"anthropic/{model}", usage)
 
 
 def test_a_prompt_on_a_pipe_is_answered_and_joins_one_on_the_command_line(tmp_path: Path) -> None:
