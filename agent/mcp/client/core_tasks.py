@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from agent.mcp.client.tasks import cancel, read_task
+from agent.mcp.client.tasks import cancel, look, read_task
 from agent.mcp.jsonrpc import Params, RequestId, as_request_id
 from agent.mcp.lifecycle import Agreement, declares
 from agent.mcp.peer import PROGRESS
@@ -111,7 +111,7 @@ async def _result(created: Any, request: Request, on_look: Callable[[int, str], 
             on_look(looks, task.note)
             await anyio.sleep(task.poll)
             looks += 1
-            task = read_task(await send("tasks/get", {"taskId": task.id}))
+            task = await look(task.id, send)
         is_over = task.status != "input_required"
         if task.status == "cancelled":
             raise Unreadable(f"The server cancelled the task{f': {task.note}' if task.note else '.'}")

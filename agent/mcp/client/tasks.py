@@ -25,7 +25,7 @@ SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.05, 60.0
 GRACE_SECONDS = 5.0  # past its time to live, before a task is given up
 FAREWELL_SECONDS = 1.0  # for the server to hear that a task is no longer wanted
 CANNOT_CANCEL = (McpError, ConnectionLost, Unreadable, NotOffered)
-LOST_IN_A_ROW = 3  # looks at a task that may fail on the way: the task itself goes on
+LOST_IN_A_ROW = 3  # looks at a task that may fail on the way
 
 Send = Callable[[str, Params], Awaitable[dict[str, Any]]]
 Following = Callable[[str], AbstractContextManager[TaskNews]]
@@ -131,11 +131,16 @@ class _Watch:
 
     async def _look(self) -> Task:
         self._looks += 1
-        for _ in range(LOST_IN_A_ROW - 1):
-            with suppress(ConnectionLost):
-                return read_task(await self._send("tasks/get", {"taskId": self._id}))
-            await anyio.sleep(POLL_SECONDS)
-        return read_task(await self._send("tasks/get", {"taskId": self._id}))
+        return await look(self._id, self._send)
+
+
+async def look(id: str, send: Send) -> Task:
+    """The task as it is now. Raises ConnectionLost only if that happens several times in a row: the task goes on."""
+    for _ in range(LOST_IN_A_ROW - 1):
+        with suppress(ConnectionLost):
+            return read_task(await send("tasks/get", {"taskId": id}))
+        await anyio.sleep(POLL_SECONDS)
+    return read_task(await send("tasks/get", {"taskId": id}))
 
 
 def _outcome(task: Task) -> Mapping[str, Any]:

@@ -294,6 +294,25 @@ async def test_a_task_without_a_result_is_a_sentence(server: ForeignServer, erro
             await client.call_tool("slow")
 
 
+async def test_a_look_that_is_lost_on_the_way_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.mcp.client.tasks.POLL_SECONDS", 0.001)
+
+    class Flaky(ForeignServer):
+        async def say(self, *messages: Message) -> None:
+            assert isinstance(self.channel, MemoryChannel)
+            if len(self.asked("tasks/get")) in (1, 2):
+                assert isinstance(messages[-1], Result)
+                await self.channel._outgoing.send(Closed(messages[-1].id, ConnectionLost("The stream broke.")))
+            else:
+                await super().say(*messages)
+
+    server = Flaky(runner(task("working"), task("working"), task("completed")).answers)
+    async with connected(server) as client:
+        assert (await client.call_tool("slow")).content == (TextContent(text="done"),)
+    assert len(server.asked("tasks/get")) == 3
+    assert server.asked("tasks/cancel") == []
+
+
 async def test_a_failed_tool_is_a_result() -> None:
     async with connected(runner(task("failed"), **{"tasks/result": DONE | {"isError": True}})) as client:
         assert (await client.call_tool("slow")).is_error
