@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import pytest
 from mcp_types import TextContent
 
-from agent.mcp import Client, Context, Server, memory
+from agent.mcp import Client, Context, Server, http, memory
 from agent.mcp.client.task_news import TaskNews
+from agent.mcp.envelope import Transport
+from agent.mcp.server.kept_tasks import KeptTasks
+from tests.mcp.bridge import bridge
 from tests.mcp.broadcaster import Broadcaster, tagged
 from tests.mcp.foreign_server import connected
 from tests.mcp.modern_server import complete, meta
@@ -154,7 +158,17 @@ async def test_only_the_newest_that_is_told_counts() -> None:
     assert patience.cancelled_caught
 
 
-async def test_both_ends_of_ours() -> None:
+@asynccontextmanager
+async def reaching(server: Server, way: str) -> AsyncIterator[Transport]:
+    if way == "memory":
+        yield memory(server)
+        return
+    async with bridge(server.asgi()) as network:
+        yield http("http://127.0.0.1:8000/mcp", transport=network)
+
+
+@pytest.mark.parametrize("way", ["memory", "http"])
+async def test_both_ends_of_ours(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     server, go_on = Server("here"), anyio.Event()
 
     @server.tool(task="required")
@@ -164,6 +178,14 @@ async def test_both_ends_of_ours() -> None:
         return (await ctx.elicit("who?", FORM["requestedSchema"])).content["name"]
 
     heard: list[Any] = []
+    looked: list[Any] = []
+    get = KeptTasks.get
+
+    async def get_counted(self: KeptTasks, *arguments: Any) -> Any:
+        looked.append(arguments)
+        return await get(self, *arguments)
+
+    monkeypatch.setattr(KeptTasks, "get", get_counted)
 
     def report(done: float, total: float | None, message: str) -> None:
         heard.append(message)
@@ -171,6 +193,10 @@ async def test_both_ends_of_ours() -> None:
             go_on.set()
 
     with anyio.fail_after(3):
-        async with Client(memory(server), answer=willing, capabilities={"elicitation": {}}) as client:
+        async with (
+            reaching(server, way) as transport,
+            Client(transport, answer=willing, capabilities={"elicitation": {}}) as client,
+        ):
             assert (await client.call_tool("work", progress=report)).content == (TextContent(text="Ana"),)
     assert "half" in heard
+    assert len(looked) <= 3  # when it begins to listen, and after its answer
