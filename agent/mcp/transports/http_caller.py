@@ -12,10 +12,9 @@ import httpx2
 from agent import __version__
 from agent.mcp.exchange import Head, Meaning, Moved, Refused, Unnamed, named, read_head, sniff
 from agent.mcp.transports.http_faults import lost
+from agent.mcp.transports.lane import CONNECT_SECONDS, WRITE_SECONDS
 from agent.mcp.transports.lanes import Lanes
 
-CONNECT_SECONDS = 10.0
-WRITE_SECONDS = 30.0  # without a byte of the request taken
 REDIRECTIONS = 5
 TIMEOUTS = {"timeout": {"connect": CONNECT_SECONDS, "read": None, "write": WRITE_SECONDS, "pool": None}}
 Ask = Callable[[httpx2.Request], Awaitable[httpx2.Response]]

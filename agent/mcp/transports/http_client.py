@@ -22,6 +22,7 @@ from agent.mcp.exchange import Known, Refused, Rejected, Sse, named, post_header
 from agent.mcp.jsonrpc import Message, Notification, Request, RequestId, as_request_id, encode
 from agent.mcp.peer import CANCELLED
 from agent.mcp.sse import EVENT_LIMIT
+from agent.mcp.task_pool import TaskPool
 from agent.mcp.transports.http_exchange import Exchange, Line, listen
 from agent.mcp.transports.sse_client import Receive, SseChannel
 
@@ -106,7 +107,7 @@ class HttpChannel(ObjectStream[Any]):
     """`line` delivers what `receive` gives."""
 
     def __init__(self, line: Line, receive: Receive, tasks: TaskGroup) -> None:
-        self._line, self._receive, self._tasks = line, receive, tasks
+        self._line, self._receive, self._tasks, self._pool = line, receive, tasks, TaskPool(tasks)
         self._open: dict[RequestId, Exchange] = {}
         self._listening = anyio.CancelScope()
         self._old: SseChannel | None = None
@@ -148,7 +149,7 @@ class HttpChannel(ObjectStream[Any]):
         if request.method == "initialize":
             self._line.known = Known()
         exchange = self._open[request.id] = Exchange(self._line, request, context)
-        self._tasks.start_soon(self._run, exchange)
+        self._pool.start(self._run, exchange)
 
     async def _run(self, exchange: Exchange) -> None:
         request = exchange.request

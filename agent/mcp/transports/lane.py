@@ -1,0 +1,105 @@
+"""One HTTP/1.1 connection to a server, for one request after the other."""
+
+from __future__ import annotations
+
+import select
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import anyio
+import h11
+import httpx2
+from anyio.abc import ByteStream, SocketAttribute
+
+CONNECT_SECONDS = 10.0
+WRITE_SECONDS = 30.0  # for the server to take a request
+HEAD_LIMIT = 100 * 1024  # bytes of the head of an answer
+CHUNK = 64 * 1024  # bytes read at once
+FAREWELL_SECONDS = 1.0  # for closing it
+
+
+class Lane:
+    """Made by `connect`. What goes wrong with it has the names that httpx2 has for that."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream, self._state = stream, h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_LIMIT)
+        self._socket = stream.extra(SocketAttribute.raw_socket)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server closed it while it was idle: it can be read from, though nothing was asked."""
+        number = self._socket.fileno()
+        if number < 0:
+            return True
+        if not hasattr(select, "poll"):  # where `select` knows no bounds
+            return bool(select.select([number], [], [], 0)[0])
+        poll = select.poll()
+        poll.register(number, select.POLLIN)
+        return bool(poll.poll(0))
+
+    async def ask(self, request: httpx2.Request) -> h11.Response:
+        """Send a request, in one piece if it is not long; gives the head of the answer."""
+        content = await request.aread()
+        try:
+            head = h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw)
+            parts = (head, h11.Data(content), h11.EndOfMessage()) if content else (head, h11.EndOfMessage())
+            data = b"".join([self._state.send(part) or b"" for part in parts])
+        except h11.LocalProtocolError as error:
+            raise httpx2.LocalProtocolError(str(error)) from error
+        await self._write(data)
+        while not isinstance(event := await self._next(), h11.Response):
+            pass  # it only says that it is at work
+        return event
+
+    async def body(self) -> AsyncIterator[bytes]:
+        while isinstance(event := await self._next(), h11.Data):
+            yield bytes(event.data)
+
+    def ready(self) -> bool:
+        """Make it ready for another request; False if it cannot serve again."""
+        if self._state.our_state is not h11.DONE or self._state.their_state is not h11.DONE:
+            return False
+        self._state.start_next_cycle()
+        return True
+
+    async def aclose(self) -> None:
+        """Even if whoever leaves is being cancelled."""
+        with anyio.move_on_after(FAREWELL_SECONDS, shield=True):
+            await self._stream.aclose()
+
+    async def _write(self, data: bytes) -> None:
+        try:
+            with anyio.fail_after(WRITE_SECONDS), suppress(anyio.BrokenResourceError):
+                await self._stream.send(data)  # whoever hangs up on a request may have said why
+        except TimeoutError as error:
+            raise httpx2.WriteTimeout("the server does not read") from error
+
+    async def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        try:
+            while (event := self._state.next_event()) is h11.NEED_DATA:
+                self._state.receive_data(await self._read())
+        except h11.RemoteProtocolError as error:
+            raise httpx2.RemoteProtocolError(str(error)) from error
+        return event
+
+    async def _read(self) -> bytes:
+        try:
+            return await self._stream.receive(CHUNK)
+        except anyio.EndOfStream:
+            return b""
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            raise httpx2.ReadError(str(error)) from error
+
+
+async def connect(host: str, port: int, tls: ssl.SSLContext | None) -> Lane:
+    """Raises httpx2.ConnectError or httpx2.ConnectTimeout."""
+    try:
+        with anyio.fail_after(CONNECT_SECONDS):
+            if tls:
+                return Lane(await anyio.connect_tcp(host, port, ssl_context=tls, tls_standard_compatible=False))
+            return Lane(await anyio.connect_tcp(host, port))
+    except TimeoutError as error:
+        raise httpx2.ConnectTimeout("the server does not take the connection") from error
+    except (OSError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
+        raise httpx2.ConnectError(str(error)) from error
