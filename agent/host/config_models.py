@@ -84,7 +84,8 @@ class ToolsTable(Table):
 class ServerTable(Table):
     """One server, reached in exactly one way. `timeout` is the seconds of a call without progress.
 
-    `context` lets its sampling requests include what was said in the chat.
+    `ping` is the seconds from one ping to the next, or 0 for none. `context` lets its sampling requests include what
+    was said in the chat.
     """
 
     bundled: Literal["demo", "notes", "custom"] | None = None
@@ -101,6 +102,7 @@ class ServerTable(Table):
     required: bool = False
     connect_timeout: Seconds = 15
     timeout: Seconds = 120
+    ping: Annotated[float, Field(ge=0)] = 300
     sampling: Approval | None = None
     context: bool = False
     elicitation: Filled | None = None

@@ -132,6 +132,7 @@ class Connection:
                     on_notice=self._notice,
                     on_deprecated=self._note,
                     protocol=self.table.protocol,
+                    ping_seconds=self.table.ping,
                     verdicts=self._verdicts,
                 ) as client,
                 background() as tasks,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from agent.chat.events import Noticed, ServerChanged
@@ -300,6 +301,15 @@ async def test_a_list_that_changes_is_read_again() -> None:
         await view.host.call_tool("grow")
         await view.until(lambda: ("ready", "2 tools") in changes(view, "growing"))
         assert [tool.name for tool in view.host.tools()] == ["grow", "grown"]
+
+
+async def test_an_idle_server_is_pinged_as_often_as_the_configuration_says() -> None:
+    tables = {name: {"ping": seconds, "protocol": "2025-11-25"} for name, seconds in (("often", 0.001), ("never", 0))}
+    async with scene(configure(tables), {name: Server(name) for name in tables}) as view:
+        await view.host.settled()
+        while "often: → ping" not in (pinged := "\n".join(view.host.trace.last(99))):
+            await anyio.lowlevel.checkpoint()
+    assert "never: → ping" not in pinged
 
 
 async def test_what_a_server_logs_is_passed_on() -> None:
