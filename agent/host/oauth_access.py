@@ -9,7 +9,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
@@ -43,7 +43,8 @@ class Access(httpx2.Auth):
         self._party, self._store, self._folder = party, store, folder
         self._redirecting, self._hide = redirecting, hide
         self._kept: Credentials | None = None
-        self._loaded = self._declined = False
+        self._loaded = self._declined = self._wanted = False
+        self._unkept = ""
         self._steps: Counter[frozenset[str]] = Counter()
         self._lock = anyio.Lock()
 
@@ -52,7 +53,12 @@ class Access(httpx2.Auth):
         """Whether there is a token; "" as long as that does not matter."""
         if self._kept and self._kept.access_token:
             return "signed in"
-        return "not signed in" if self._party.eager or self._declined else ""
+        return "not signed in" if self._party.eager or self._wanted else ""
+
+    @property
+    def unkept(self) -> str:
+        """Why what signing in gave us is lost after this run; empty if it is not."""
+        return self._unkept
 
     def begin(self) -> None:
         """The server is connected to anew: who said no may have another mind now."""
@@ -74,11 +80,14 @@ class Access(httpx2.Auth):
         response = yield request
         for _ in range(ATTEMPTS - 1):
             challenge = self._challenge(response)
+            self._wanted = self._wanted or challenge is not None
             if challenge is None or not await self._renew(used, challenge, tried, revision):
-                return
+                break
             used = self._kept
             _sign(request, used)
             response = yield request
+        if response.status_code == 401 and self._wanted and _token(used):
+            raise failed(self._party.name, "it does not take the token that its authorization server gave")
 
     async def sign_in(self, challenge: Challenge | None = None) -> None:
         """Now, whatever is kept. Raises as `async_auth_flow` does."""
@@ -120,18 +129,18 @@ class Access(httpx2.Auth):
 
     async def _step_up(self, challenge: Challenge, revision: str | None) -> bool:
         """More than was granted before; perhaps another process has asked for it already."""
-        self._steps[challenge.scopes] += 1
-        if self._steps[challenge.scopes] > STEPS:
-            return False
         there, here = await self._read(), self._kept
         if there and _token(there) != _token(here) and there.covers(challenge.scope):
             self._take(there)
             return True
-        asked = set(here.requested.split()) if here and here.requested else set()
-        if self._redirecting is None and challenge.scopes <= asked:
-            return False  # it was asked for, and not granted
-        await self._sign_in(challenge, revision)
-        return True
+        if self._redirecting:
+            self._steps[challenge.scopes] += 1
+            in_vain = self._steps[challenge.scopes] > STEPS
+        else:
+            in_vain = here is not None and challenge.scopes <= set((here.requested or "").split())
+        if not in_vain:
+            await self._sign_in(challenge, revision)
+        return not in_vain
 
     async def _load(self) -> None:
         if not self._loaded:
@@ -182,8 +191,11 @@ class Access(httpx2.Auth):
         """Where nothing can be kept, it holds for this run."""
         self._take(fresh)
         async with self._alone("tokens"):
-            with suppress(OSError):
+            try:
                 await anyio.to_thread.run_sync(self._store.write, fresh)
+                self._unkept = ""
+            except OSError as error:
+                self._unkept = f"{error.strerror}: {error.filename}" if error.filename else str(error)
 
     def _take(self, kept: Credentials | None) -> None:
         self._kept = kept

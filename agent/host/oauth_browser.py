@@ -16,6 +16,7 @@ from agent.host.browser import OpenPage
 from agent.host.oauth_errors import declined, failed, port_taken
 from agent.host.web_addresses import UnsafeAddress, read_address
 from agent.mcp.background import background
+from agent.mcp.exchange import excerpt
 
 LOGIN_SECONDS = 600.0  # for a person to sign in
 REQUEST_SECONDS, REQUEST_LIMIT = 5.0, 16 * 1024  # for a browser to say what it wants
@@ -77,8 +78,11 @@ class Browsing:
             address = read_address(url)
         except UnsafeAddress as unsafe:
             raise failed(self.server, f"the address of its page {unsafe}") from unsafe
-        callback.state = parse_qs(urlsplit(url).query).get("state", [""])[0]
-        answer = await self.ask(OpenUrl(self.server, "To sign in there:", url, address.host, address.warnings))
+        asked = parse_qs(urlsplit(url).query)
+        callback.state = asked.get("state", [""])[0]
+        scopes = excerpt(", ".join(asked.get("scope", [""])[0].split()))
+        message = f"To sign in there, for {scopes}:" if scopes else "To sign in there:"
+        answer = await self.ask(OpenUrl(self.server, message, url, address.host, address.warnings))
         if answer.verdict != "accept":
             raise declined(self.server, "you said no")
         opened = (answer.content or {}).get("open") is not False and await self.open_page(url)

@@ -58,6 +58,8 @@ async def _sign_in(config: Config, server: str, redirecting: Redirecting) -> str
     folder = config.data_folder
     access = Access(party_of(config, name, table), open_store(folder), folder, redirecting)
     await access.sign_in(challenge)
+    if access.unkept:
+        raise HostError(f"You have signed in to {name}, but that cannot be kept for the next run: {access.unkept}.")
     return f"You are signed in to {name}."
 
 

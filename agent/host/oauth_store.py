@@ -1,8 +1,8 @@
 """What signing in gave us, kept between runs: in the system's keyring if there is one, else in a file of the owner's.
 
 Everything is kept by authorization server and server: what one of them issued is never shown to another (section
-"Authorization, Authorization Server Binding"). Which authorization server goes with a server just now is no secret,
-and stands in a file of its own.
+"Authorization, Authorization Server Binding"). Which authorization server goes with a server just now, and what the two
+say of themselves, is no secret, and stands in files of its own.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agent.host import remembered
 
 SERVICE = "mcp-chat"
+DESCRIPTIONS = {"metadata", "resource"}
+"""What is no secret, and would be too long for some keyrings."""
 
 
 class Credentials(BaseModel):
@@ -116,40 +118,64 @@ class KeyringVault:
 
 
 class Store:
-    """Its methods may block. What cannot be read is as if it were not there."""
+    """Its methods may block. What cannot be read is as if it were not there.
+
+    What the keyring does not take, because it is locked or that is too long for it, lies in the file; where something
+    lies in both, the file's is the newer one.
+    """
 
     def __init__(self, data_folder: Path, keyring: Callable[[], Any]) -> None:
-        self._index, self._secrets, self._keyring = data_folder / "sign-ins.json", data_folder / "tokens.json", keyring
+        self._index, self._descriptions = data_folder / "sign-ins.json", data_folder / "descriptions.json"
+        self._file, self._keyring = FileVault(data_folder / "tokens.json"), keyring
 
     @cached_property
-    def _vault(self) -> Vault:
+    def _ring(self) -> Vault | None:
         keyring = self._keyring()
-        return KeyringVault(keyring) if keyring else FileVault(self._secrets)
+        return KeyringVault(keyring) if keyring else None
 
     def read(self, server: str) -> Credentials | None:
         """What is kept for a server and the authorization server that it was last signed in at."""
         issuer = remembered.read(self._index).get(server)
-        secret = self._vault.read(_key(issuer, server)) if isinstance(issuer, str) else None
+        if not isinstance(issuer, str):
+            return None
+        key = _key(issuer, server)
+        secret = self._file.read(key) or (self._ring.read(key) if self._ring else None)
+        described = remembered.read(self._descriptions).get(key)
         try:
-            return Credentials.model_validate_json(secret) if secret else None
-        except ValidationError:
+            kept = Credentials.model_validate_json(secret) if secret else None
+            return Credentials.model_validate({**dict(kept), **described}) if kept and described else kept
+        except (ValidationError, TypeError):
             return None
 
     def write(self, credentials: Credentials) -> None:
         """Raises OSError."""
-        self._vault.write(_key(credentials.issuer, credentials.server), credentials.model_dump_json())
-        issuers = remembered.read(self._index)
-        if issuers.get(credentials.server) != credentials.issuer:
-            remembered.write(self._index, issuers | {credentials.server: credentials.issuer})
+        key = _key(credentials.issuer, credentials.server)
+        self._write_secret(key, credentials.model_dump_json(exclude=DESCRIPTIONS, exclude_none=True))
+        _change(self._descriptions, key, credentials.model_dump(include=DESCRIPTIONS, exclude_none=True) or None)
+        _change(self._index, credentials.server, credentials.issuer)
+
+    def _write_secret(self, key: str, secret: str) -> None:
+        if self._ring:
+            try:
+                self._ring.write(key, secret)
+            except OSError:
+                self._ring.erase(key)
+            else:
+                self._file.erase(key)
+                return
+        self._file.write(key, secret)
 
     def erase(self, server: str) -> bool:
         """Whether there was something to erase. Raises OSError."""
-        issuers = remembered.read(self._index)
-        issuer = issuers.pop(server, None)
+        issuer = remembered.read(self._index).get(server)
         if not isinstance(issuer, str):
             return False
-        self._vault.erase(_key(issuer, server))
-        remembered.write(self._index, issuers)
+        key = _key(issuer, server)
+        self._file.erase(key)
+        if self._ring:
+            self._ring.erase(key)
+        _change(self._descriptions, key, None)
+        _change(self._index, server, None)
         return True
 
 
@@ -169,3 +195,11 @@ def usable_keyring() -> Any:
 
 def _key(issuer: str, server: str) -> str:
     return f"{issuer} {server}"
+
+
+def _change(path: Path, key: str, value: object) -> None:
+    """Remember a value, or forget it where it is None. Raises OSError."""
+    before = remembered.read(path)
+    after = {name: each for name, each in {**before, key: value}.items() if each is not None}
+    if after != before:
+        remembered.write(path, after)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 import anyio
@@ -25,13 +26,13 @@ LINE_LIMIT = 64 * 1024  # bytes of an address that is brought by hand
 
 
 async def sign_in_or_out(config: Config, invocation: Invocation, environment: Environment) -> ExitCode:
-    (name,) = invocation.arguments
+    (server,) = invocation.arguments
     try:
         if invocation.command == "logout":
-            said = log_out(config, name)
+            said = log_out(config, server)
         else:
             ask = _beside(environment) if environment.can_ask else _in_lines(environment)
-            said = await log_in(config, name, Browsing(name, ask, open_page).redirecting)
+            said = await log_in(config, server, Browsing(server, ask, open_page).redirecting)
     except HostError as error:
         environment.say(clean(config.mask(str(error))))
         return ExitCode.FAILED
@@ -45,6 +46,10 @@ def _beside(environment: Environment) -> Ask:
     from agent.ui.terminal.asking import ask_beside
 
     async def ask(question: OpenUrl | FillForm) -> Answer:
+        if isinstance(question, FillForm):
+            said, _, url = question.message.partition("\n")
+            environment.say(clean(url))  # in one piece, however long it is, to be copied as a whole
+            question = replace(question, message=said)
         return await ask_beside(dialogue(question), environment)
 
     return ask

@@ -46,7 +46,7 @@ async def test_a_person_signs_in_once_and_the_next_run_finds_the_token(tmp_path:
             assert (server.state, server.sign_in) == ("ready", "signed in")
         [asked] = person.asked
         assert isinstance(asked, OpenUrl)
-        assert (asked.server, asked.host, asked.message) == ("far", "127.0.0.1", "To sign in there:")
+        assert (asked.server, asked.host, asked.message) == ("far", "127.0.0.1", "To sign in there, for notes:read:")
         assert asked.url.startswith(f"{there.authority.issuer}/authorize?")
         assert "You can close this page" in person.pages[0]
         async with hosted(tmp_path, None, far=far(there)) as view:
@@ -240,13 +240,28 @@ async def test_without_a_browser_the_address_can_be_brought_by_hand(tmp_path: Pa
         assert form.message == f"Open this page, and bring back the address that it ends at.\n{asked.url}"
 
 
+async def test_a_token_that_is_never_taken_is_told(tmp_path: Path) -> None:
+    async with world() as there:
+        there.authority.lifetime = -1
+        async with hosted(tmp_path, Person(), far=far(there)) as view:
+            [server] = view.host.servers()
+    said = "Signing in to far failed: it does not take the token that its authorization server gave."
+    assert (server.state, server.detail) == ("failed", said)
+
+
+async def test_a_server_that_wants_it_is_not_signed_in_to_as_long_as_nobody_is(tmp_path: Path) -> None:
+    async with world() as there, hosted(tmp_path, None, far={"url": there.url}) as view:
+        [server] = view.host.servers()
+        assert server.sign_in == "not signed in"
+
+
 async def test_a_damaged_memory_is_as_good_as_none(tmp_path: Path) -> None:
     async with world() as there:
         async with hosted(tmp_path, Person(), far=far(there)):
             there.authority.revoke()
-        path = tmp_path / "tokens.json"
-        [(key, secret)] = json.loads(path.read_text()).items()
-        path.write_text(json.dumps({key: json.dumps(json.loads(secret) | {"metadata": {"issuer": 7}})}))
+        path = tmp_path / "descriptions.json"
+        [(key, described)] = json.loads(path.read_text()).items()
+        path.write_text(json.dumps({key: described | {"metadata": {"issuer": 7}}}))
         async with hosted(tmp_path, Person(), far=far(there)) as view:
             assert await add(view) == {"result": 8}
 

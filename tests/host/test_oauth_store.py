@@ -47,8 +47,12 @@ class Keyring:
         self.kept[service, name] = secret
 
     def delete_password(self, service: str, name: str) -> None:
+        self._open()
         if self.kept.pop((service, name), None) is None:
             raise self.errors.KeyringError("there is no such password")
+
+    def unlock(self) -> None:
+        self._locked = False
 
     def _open(self) -> None:
         if self._locked:
@@ -124,13 +128,62 @@ def test_a_keyring_holds_the_secrets_and_no_file_does(tmp_path: Path) -> None:
     assert keyring.kept == {}
 
 
-def test_a_locked_keyring_knows_nothing_and_says_so(tmp_path: Path) -> None:
+def test_what_a_locked_keyring_does_not_take_lies_in_the_file(tmp_path: Path) -> None:
     open_store(tmp_path, Keyring).write(credentials())
-    store = open_store(tmp_path, lambda: Keyring(locked=True))
+    keyring = Keyring(locked=True)
+    store = open_store(tmp_path, lambda: keyring)
     assert store.read(SERVER) is None
-    with pytest.raises(OSError, match="the keyring does not take it: it is locked"):
-        store.write(credentials())
+    store.write(credentials(token="access-2"))
+    assert store.read(SERVER) == credentials(token="access-2")
+    assert stat.S_IMODE((tmp_path / "tokens.json").stat().st_mode) == 0o600
+    keyring.unlock()
+    assert store.read(SERVER) == credentials(token="access-2")
+    store.write(credentials(token="access-3"))
+    assert "access" not in (tmp_path / "tokens.json").read_text()
+    assert store.read(SERVER) == credentials(token="access-3")
+
+
+class Broken(Exception):
+    """Of some system's own."""
+
+
+def test_a_keyring_that_is_broken_in_a_way_of_its_own_is_as_good_as_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise Broken
+
+    keyring = Keyring()
+    for name in ("get_password", "set_password", "delete_password"):
+        monkeypatch.setattr(keyring, name, refuse)
+    store = open_store(tmp_path, lambda: keyring)
+    store.write(credentials())
+    assert store.read(SERVER) == credentials()
     assert store.erase(SERVER)
+
+
+def test_what_is_long_and_no_secret_is_not_put_into_the_keyring(tmp_path: Path) -> None:
+    keyring = Keyring()
+    store = open_store(tmp_path, lambda: keyring)
+    described = credentials().model_copy(update={"metadata": {"issuer": ISSUER}, "resource": {"resource": SERVER}})
+    store.write(described)
+    assert store.read(SERVER) == described
+    [secret] = keyring.kept.values()
+    assert "metadata" not in secret
+    assert len(secret.encode("utf-16-le")) < 2560  # what Windows takes
+    assert "access" not in (tmp_path / "descriptions.json").read_text()
+    store.erase(SERVER)
+    assert (tmp_path / "descriptions.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    "damage", ["{", json.dumps({f"{ISSUER} {SERVER}": 7}), json.dumps({f"{ISSUER} {SERVER}": {"metadata": 7}})]
+)
+def test_damaged_descriptions_do_no_harm(tmp_path: Path, damage: str) -> None:
+    store = in_file(tmp_path)
+    store.write(credentials())
+    (tmp_path / "descriptions.json").write_text(damage)
+    assert store.read(SERVER) in (None, credentials())
 
 
 @pytest.mark.parametrize(("priority", "file"), [(0, "tokens.json"), (5, "")])
@@ -142,6 +195,15 @@ def test_a_keyring_that_is_none_is_not_used(
     monkeypatch.setattr("agent.host.oauth_store.import_module", lambda name: keyring)
     open_store(tmp_path).write(credentials())
     assert (tmp_path / "tokens.json").exists() is bool(file)
+
+
+def test_a_keyring_that_cannot_even_be_looked_for_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(name: str) -> Any:
+        raise Broken
+
+    monkeypatch.setattr("agent.host.oauth_store.import_module", look)
+    open_store(tmp_path).write(credentials())
+    assert (tmp_path / "tokens.json").exists()
 
 
 def test_no_secret_stands_in_how_it_is_shown() -> None:
