@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import anyio
 
 from agent.chat.outbox import Outbox
 from agent.host.browser import OpenPage, open_page
@@ -19,6 +20,8 @@ from agent.mcp.session import McpError
 if TYPE_CHECKING:
     from agent.chat.messages import Message
     from agent.chat.provider import Provider
+    from agent.chat.toolbox import Toolbox
+    from agent.host.host import Host
     from agent.host.sampling import Sampling
 
 AnswerServer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
@@ -28,17 +31,34 @@ _OURS = ("progressToken", "mcp-chat/")
 """Beginnings of keys in a request's `_meta` that are no business of whoever gets the result."""
 
 
-@dataclass(frozen=True, slots=True)
 class Chat:
-    """What servers may have to do with of the chat. `turn` tells turns apart; `provider_for` opens PROVIDER/MODEL;
-    `owner_of` names the server of a tool, by what the model calls it.
+    """What servers may have to do with of the chat. It comes into being after they have been started, with `begin`.
+
+    `provider_for` opens PROVIDER/MODEL.
     """
 
-    model: Callable[[], str]
-    provider_for: Callable[[str], Provider]
-    turn: Callable[[], object]
-    messages: Callable[[], Sequence[Message]]
-    owner_of: Callable[[str], str]
+    def __init__(self, provider_for: Callable[[str], Provider]) -> None:
+        self.provider_for = provider_for
+        self.begun = anyio.Event()
+
+    def begin(self, host: Host, toolbox: Toolbox) -> None:
+        self._host, self._toolbox = host, toolbox
+        self.begun.set()
+
+    def model(self) -> str:
+        return self._host.model
+
+    def turn(self) -> object:
+        """Tells one turn from the next."""
+        return self._host.occasion
+
+    def messages(self) -> Sequence[Message]:
+        return self._host.agent.conversation.messages
+
+    def owner_of(self, name: str) -> str:
+        """The server of a tool, by what the model calls it."""
+        tool = self._toolbox.find(name)
+        return tool.server if tool else ""
 
 
 class ClientFeatures:
@@ -75,6 +95,7 @@ class ClientFeatures:
         """What answers the requests of `server`."""
 
         async def answer(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+            await self._chat.begun.wait()
             return _with_meta(await self._answer(server, method, params), params)
 
         return answer

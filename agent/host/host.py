@@ -1,46 +1,36 @@
-"""The composition root: builds the floors and hands them out, with no logic of its own."""
+"""The composition root: `open_host` builds the floors, and `Host` hands them out: a chat, and the servers by hand."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from agent.chat.loop import Agent
-from agent.chat.messages import AssistantMessage, Content, Stop, Usage, UserMessage, user
+from agent.chat.messages import AssistantMessage, Stop, Usage, UserMessage, user
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.provider import Provider
 from agent.chat.report import CallRecord, Report
 from agent.host.approvals import Approvals
 from agent.host.browser import OpenPage, open_page
-from agent.host.catalogue import Catalogue, Offered, ToolView
+from agent.host.by_hand import ByHand
 from agent.host.client_features import Chat, ClientFeatures
 from agent.host.config import Config
-from agent.host.connection import Connection
-from agent.host.errors import HostError, ServerUnavailable, describe_error
+from agent.host.errors import HostError, ServerUnavailable
 from agent.host.oauth import SignIns
 from agent.host.omissions import tell_omissions
-from agent.host.patience import Patience
 from agent.host.policies import headless_policy
 from agent.host.provider_choice import Providers
-from agent.host.server_view import ServerView
 from agent.host.servers import Servers, open_servers
 from agent.host.suggestions import Suggestions
 from agent.host.surroundings import OpenTransport, Surroundings
 from agent.host.trace import Trace
 from agent.host.transports import reach
 from agent.host.verdicts import Verdicts
-from agent.mcp.session import McpError
 
 if TYPE_CHECKING:
-    import mcp_types as types
-
     from agent.host.toolbox import HostToolbox
-    from agent.mcp.client.client import Client, Progress
-    from agent.mcp.wire import PromptResult, ReadResult, ToolResult
-
-T = TypeVar("T")
 
 __all__ = ["Host", "HostError", "Reply", "ServerUnavailable", "open_host"]
 
@@ -56,12 +46,8 @@ class Reply:
     error: str | None = None
 
 
-class Host:
-    """Made by `open_host`.
-
-    A tool or a prompt is named by its own name where that is unique, else by SERVER/NAME; whatever cannot be had
-    raises HostError, whose text is a sentence for people.
-    """
+class Host(ByHand):
+    """Made by `open_host`. What there is to be done by hand is in `ByHand`."""
 
     def __init__(
         self,
@@ -73,20 +59,18 @@ class Host:
         *,
         owns_outbox: bool,
     ) -> None:
+        super().__init__(servers, toolbox.cutter)
         self.config, self.outbox, self.trace = surroundings.config, surroundings.outbox, surroundings.trace
         self.grants, self.roots = surroundings.features.grants, surroundings.features.roots
         self.agent, self.approvals = agent, toolbox.approvals
         self.suggestions = Suggestions(servers)
-        self._cutter = toolbox.cutter
-        self._servers, self._providers, self._owns_outbox = servers, providers, owns_outbox
-        self.catalogue = Catalogue(servers)
-        self._calls_by_hand = 0
+        self._providers, self._owns_outbox = providers, owns_outbox
 
     @property
     def occasion(self) -> tuple[int, int]:
         """What tells one turn, or one call by hand, from the next."""
         turns = sum(isinstance(message, UserMessage) for message in self.agent.conversation.messages)
-        return turns, self._calls_by_hand
+        return turns, self._calls
 
     @property
     def provider(self) -> Provider:
@@ -96,10 +80,6 @@ class Host:
     def model(self) -> str:
         """PROVIDER/MODEL, as the user writes it."""
         return self.agent.provider.name
-
-    @property
-    def connections(self) -> Mapping[str, Connection]:
-        return self._servers.connections
 
     async def set_model(self, label: str) -> None:
         """Use another model from the next turn on: PROVIDER/MODEL, or an alias.
@@ -129,114 +109,12 @@ class Host:
         error = ended.detail if ended.stop is Stop.ERROR else None
         return Reply(said[-1].text if said else "", tuple(report.tool_calls), report.usage, ended.stop, error)
 
-    def servers(self) -> list[ServerView]:
-        """Every server, the disabled ones too."""
-        return self._servers.views()
-
-    async def settled(self) -> None:
-        """Wait for the servers that are still starting, each at most its `connect_timeout`.
-
-        Raises:
-            HostError: one marked `required` could not be reached, or is disabled.
-        """
-        await self._servers.settled()
-        for view in self._servers.views():
-            if view.required and view.state != "ready":
-                raise ServerUnavailable(f"The server {view.name} is required, but {view.state}: {view.detail}")
-
-    async def reconnect(self, name: str) -> None:
-        """Stop a server if it runs and start it anew; `servers()` says how it went."""
-        await self._servers.reconnect(name)
-
     async def roots_changed(self) -> None:
         """Tell the servers that are there of changed `roots`, where their revision has a word for it."""
         for connection in self._servers.connections.values():
             if connection.client:
                 with suppress(HostError):
                     await connection.request("the new roots", lambda client: client.roots_changed())
-
-    def tools(self, server: str | None = None) -> list[ToolView]:
-        return self.catalogue.tools(server)
-
-    def resources(self, server: str | None = None) -> list[Offered[types.Resource]]:
-        return self.catalogue.resources(server)
-
-    def templates(self, server: str | None = None) -> list[Offered[types.ResourceTemplate]]:
-        return self.catalogue.templates(server)
-
-    def prompts(self, server: str | None = None) -> list[Offered[types.Prompt]]:
-        return self.catalogue.prompts(server)
-
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        server: str | None = None,
-        progress: Progress | None = None,
-    ) -> ToolResult:
-        """Call a tool by hand. That the tool failed is a result (`is_error`). `progress`: (done, total, note)."""
-        tool = self.catalogue.find_tool(name, server)
-        connection = self._servers[tool.server]
-        patience = Patience(connection.table.timeout)
-
-        def progressed(done: float, total: float | None, note: str) -> None:
-            patience.restart()
-            if progress:
-                progress(done, total, note)
-
-        return await self._by_hand(
-            connection, f"the call of {tool.name}", lambda c: c.call_tool(tool.name, arguments, progressed), patience
-        )
-
-    async def read(self, uri: str, server: str | None = None) -> ReadResult:
-        """The contents of a resource; `server` is needed where several may have it."""
-        connection = self._servers[self.catalogue.server_of(uri, server)]
-        return await self._by_hand(connection, f"the reading of {uri}", lambda c: c.read_resource(uri))
-
-    async def attach(self, uri: str, server: str | None = None) -> tuple[Content, ...]:
-        """A resource as it is put into a message, marked with its URI, and cut like a tool's result."""
-        from agent.host.content import resource_of
-
-        reading = await self.read(uri, server)
-        return self._cutter.cut([resource_of(part) for part in reading.contents])
-
-    async def subscribe(self, uri: str, server: str | None = None) -> str:
-        """Hear of a resource's changes as notices from now on. Returns the server's name."""
-        connection = self._servers[self.catalogue.server_of(uri, server)]
-        await self._told(connection, connection.subscribe(uri))
-        return connection.name
-
-    async def unsubscribe(self, uri: str, server: str | None = None) -> str:
-        """Returns the server's name."""
-        connection = self._servers[self.catalogue.server_of(uri, server)]
-        await self._told(connection, connection.unsubscribe(uri))
-        return connection.name
-
-    async def prompt(
-        self, name: str, arguments: Mapping[str, str] | None = None, server: str | None = None
-    ) -> PromptResult:
-        """A prompt filled in; `agent.host.content.messages_of` makes messages of a conversation of it."""
-        found = self.catalogue.find_prompt(name, server)
-        connection = self._servers[found.server]
-        return await self._by_hand(
-            connection, f"the prompt {found.item.name}", lambda c: c.get_prompt(found.item.name, arguments)
-        )
-
-    async def _by_hand(
-        self,
-        connection: Connection,
-        what: str,
-        send: Callable[[Client], Awaitable[T]],
-        patience: Patience | None = None,
-    ) -> T:
-        self._calls_by_hand += 1
-        return await self._told(connection, connection.request(what, send, patience))
-
-    async def _told(self, connection: Connection, answer: Awaitable[T]) -> T:
-        try:
-            return await answer
-        except McpError as error:
-            raise HostError(f"{connection.name}: {describe_error(error)}") from error
 
 
 @asynccontextmanager
@@ -262,13 +140,7 @@ async def open_host(
     providers = Providers(config)
     provider = providers.get(config.model)
     tell_omissions(config, shown)
-    seen = Chat(
-        model=lambda: host.model,
-        provider_for=providers.get,
-        turn=lambda: host.occasion,
-        messages=lambda: host.agent.conversation.messages,
-        owner_of=lambda name: tool.server if (tool := toolbox.find(name)) else "",
-    )
+    seen = Chat(providers.get)
     features = ClientFeatures(config, shown, seen, interactive=interactive, open_page=open_page)
     verdicts = Verdicts(config.data_folder / "verdicts.json")
     with closing(Trace(shown, config.secrets, config.trace)) as trace:
@@ -284,6 +156,7 @@ async def open_host(
                 provider, toolbox, shown, config.tool_policy, max_turns=chat.max_turns, max_tokens=chat.max_tokens
             )
             host = Host(agent, surroundings, servers, toolbox, providers, owns_outbox=outbox is None)
+            seen.begin(host, toolbox)
             providers.warm_up(provider.name)
             try:
                 yield host

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
 
-from agent.chat.events import QuestionSettled
+from agent.chat.events import QuestionSettled, SampleFinished
 from agent.chat.questions import Answer
+from agent.host.config_models import ServerTable
 from agent.host.patience import Patience
-from agent.mcp import McpError
+from agent.mcp import McpError, Server, memory
+from agent.mcp.background import background
+from agent.mcp.envelope import Channel, Envelope, Transport
+from agent.mcp.jsonrpc import Failure, Notification, Request, Result
+from agent.mcp.transports.memory import channel_pair
 from tests.host.asking import asking, call, config, person
-from tests.host.scene import scene
+from tests.host.scene import configure, scene
 
 pytestmark = pytest.mark.anyio
 
@@ -101,3 +108,64 @@ async def test_a_cancelled_call_withdraws_its_question() -> None:
         await view.until(lambda: view.events(QuestionSettled))
     [settled] = view.events(QuestionSettled)
     assert (settled.verdict, settled.by, view.open[0].open) == ("cancel", "withdrawn", False)
+
+
+# Before there is a chat
+
+
+class Eager:
+    """A server that asks for a sample as soon as it may, and keeps the answer."""
+
+    def __init__(self) -> None:
+        self.asked, self.answer = anyio.Event(), list[Any]()
+
+    @asynccontextmanager
+    async def transport(self) -> AsyncIterator[Channel]:
+        ours, theirs = channel_pair()
+        async with ours, theirs, background() as tasks:
+            tasks.start_soon(self._serve, theirs)
+            yield ours
+
+    async def _serve(self, channel: Channel) -> None:
+        introduction = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "serverInfo": {"name": "e", "version": "1"},
+        }
+        said = {"role": "user", "content": {"type": "text", "text": "hello"}}
+        async for envelope in channel:
+            for message in envelope.messages:
+                match message:
+                    case Request(id, "initialize"):
+                        await channel.send(Envelope((Result(id, introduction),)))
+                    case Request(id, method):
+                        await channel.send(Envelope((Failure(id, -32601, f"no {method}"),)))
+                    case Notification("notifications/initialized"):
+                        asked = Request("q", "sampling/createMessage", {"messages": [said], "maxTokens": 9})
+                        await channel.send(Envelope((asked,)))
+                        self.asked.set()
+                    case Result() | Failure():
+                        self.answer.append(message)
+
+
+async def test_what_a_server_asks_before_there_is_a_chat_is_answered_when_there_is() -> None:
+    eager = Eager()
+
+    @asynccontextmanager
+    async def slow() -> AsyncIterator[Channel]:
+        await eager.asked.wait()
+        await anyio.wait_all_tasks_blocked()
+        assert eager.answer == []
+        async with memory(Server("slow")) as channel:
+            yield channel
+
+    def opened(table: ServerTable) -> Transport:
+        return eager.transport() if table.command == "eager" else slow()
+
+    both = configure({"eager": {"sampling": "allow"}, "slow": {}})
+    async with scene(both, open_transport=opened) as view:
+        await view.until(lambda: view.events(SampleFinished))
+        await anyio.wait_all_tasks_blocked()
+        [answer] = eager.answer
+        assert isinstance(answer, Result)
+        assert answer.value["content"] == {"type": "text", "text": "[mock] hello"}
