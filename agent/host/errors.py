@@ -7,9 +7,10 @@ import json
 from agent.host.config_models import ServerTable
 from agent.host.oauth import holds_token
 from agent.host.oauth_errors import NotSignedIn
+from agent.mcp.admission import MISSING_CAPABILITY
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import Unauthorized
-from agent.mcp.jsonrpc import INVALID_PARAMS
+from agent.mcp.jsonrpc import INVALID_PARAMS, NO_CODE
 from agent.mcp.lifecycle import URL_ELICITATION_REQUIRED
 from agent.mcp.session import McpError
 
@@ -28,10 +29,13 @@ def describe_error(error: McpError) -> str:
     """A server's error as the model and people read it. Addresses that a person is to open are for nobody else."""
     if error.code == URL_ELICITATION_REQUIRED:
         return "The server wants a page opened in the browser first, and the person has not done that."
+    if error.code == MISSING_CAPABILITY:
+        return error.message  # a sentence of the client's
     if missing := _missing_resource(error):
         return missing
     data = "" if error.data is None else f" {json.dumps(error.data, ensure_ascii=False)}"
-    return f"The server answered with error {error.code}: {error.message}{data}"
+    named = "an error" if error.code == NO_CODE else f"error {error.code}"
+    return f"The server answered with {named}: {error.message}{data}"
 
 
 def _missing_resource(error: McpError) -> str | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
@@ -17,6 +19,11 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+NO_CODE = 0
+"""In the place of a code that the other side left out, or that is none; its message shows what came instead."""
+
+_REPLACED = re.compile("[\ud800-\udfff\ufffd]")
+"""What is, or stands for, something that is not Unicode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,9 @@ def decode(text: str | bytes) -> Message:
 
 
 def parse(text: str | bytes) -> Any:
-    """JSON as a peer may write it: what is not Unicode in it becomes a replacement character.
+    """JSON as a peer may write it: what is not Unicode in it is replaced, a lone surrogate by "?".
+
+    In an id nothing is replaced, for it would be another one: such an id counts as none.
 
     Raises:
         MalformedMessage: with PARSE_ERROR, where it is no JSON at all.
@@ -94,11 +103,19 @@ def as_message(body: Any) -> Message:
         if isinstance(method := body.get("method"), str):
             return _as_call(method, body)
         if (error := body.get("error")) is not None:
-            return _as_failure(error, body.get("id"))
+            return as_failure(error, body.get("id"))
         if "result" in body and "id" in body:
             return Result(_request_id(body["id"]), body["result"])
     id = as_request_id(body.get("id")) if isinstance(body, dict) else None
     raise MalformedMessage(INVALID_REQUEST, "not a JSON-RPC 2.0 message", id)
+
+
+def has_json_numbers(value: Any) -> bool:
+    """Whether every number in it is one that JSON has: not NaN, and not infinite."""
+    if isinstance(value, float):
+        return isfinite(value)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return all(map(has_json_numbers, inner))
 
 
 def as_request_id(value: object) -> RequestId | None:
@@ -110,23 +127,24 @@ def _as_call(method: str, body: Mapping[Any, Any]) -> Request | Notification:
     params = body.get("params")
     id = _request_id(body["id"]) if "id" in body else None
     if params is not None and not isinstance(params, dict):
-        raise MalformedMessage(INVALID_REQUEST, "params must be an object", id)
+        raise MalformedMessage(INVALID_REQUEST, "no message: its params must be an object", id)
     return Notification(method, params) if id is None else Request(id, method, params)
 
 
-def _as_failure(error: Any, id: Any) -> Failure:
+def as_failure(error: Any, id: Any) -> Failure:
     """An error in the right shape, or at least one that keeps what the peer wanted to say."""
     match error:
         case {"code": int(code), "message": str(message), **rest} if not isinstance(code, bool):
             return Failure(as_request_id(id), code, message, rest.get("data"))
         case {"message": str(message), **rest}:
-            return Failure(as_request_id(id), INTERNAL_ERROR, message, rest.get("data"))
-    return Failure(as_request_id(id), INTERNAL_ERROR, error if isinstance(error, str) else json.dumps(error))
+            named = f" (code {json.dumps(rest['code'])})" if "code" in rest else ""
+            return Failure(as_request_id(id), NO_CODE, message + named, rest.get("data"))
+    return Failure(as_request_id(id), NO_CODE, error if isinstance(error, str) else json.dumps(error))
 
 
 def _request_id(value: object) -> RequestId:
     if (id := as_request_id(value)) is None:
-        raise MalformedMessage(INVALID_REQUEST, "an id must be a string or an integer")
+        raise MalformedMessage(INVALID_REQUEST, "no message: its id must be a Unicode string or an integer")
     return id
 
 
@@ -152,19 +170,27 @@ def _to_json(body: Any) -> bytes:
     try:
         return to_json(body, inf_nan_mode="null")
     except (PydanticSerializationError, UnicodeEncodeError):  # half of a surrogate pair, out of a model or a file name
-        return to_json(from_json(_without_surrogates(body)), inf_nan_mode="null")
+        return to_json(from_json(without_surrogates(body)), inf_nan_mode="null")
 
 
 def _mend(text: str | bytes) -> Any | None:
     """The second, slow look at what the fast parser refuses: bytes that are no UTF-8, and lone surrogates."""
     try:
         loose = json.loads(text.decode("utf-8-sig", "replace") if isinstance(text, bytes) else text)
-        return from_json(_without_surrogates(loose), allow_inf_nan=False)
+        for message in loose if isinstance(loose, list) else [loose]:
+            if isinstance(message, dict) and not _is_unicode(message.get("id")):
+                message["id"] = None
+        return from_json(without_surrogates(loose), allow_inf_nan=False)
     except (ValueError, RecursionError):
         return None
 
 
-def _without_surrogates(body: Any) -> bytes:
+def _is_unicode(id: Any) -> bool:
+    return not isinstance(id, str) or not _REPLACED.search(id)
+
+
+def without_surrogates(body: Any) -> bytes:
+    """JSON with "?" in the place of each lone surrogate. Raises ValueError where it is nested too deeply."""
     try:
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
     except RecursionError as error:

@@ -23,6 +23,7 @@ from agent.mcp.jsonrpc import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    NO_CODE,
     Failure,
     Message,
     Notification,
@@ -179,7 +180,8 @@ class Peer:
         if outcome.id in self._awaiting:
             return outcome.id
         if isinstance(outcome, Failure) and outcome.id is None:
-            about_message = outcome.code in OF_JSON_RPC and outcome.code not in NEEDS_AN_ID
+            general = outcome.code in OF_JSON_RPC or outcome.code == NO_CODE
+            about_message = general and outcome.code not in NEEDS_AN_ID
             candidates = list(self._awaiting) if about_message else []
         else:
             candidates = [id for id in self._awaiting if str(id) == str(outcome.id)]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.mcp.jsonrpc import (
-    INTERNAL_ERROR,
     INVALID_REQUEST,
+    NO_CODE,
     PARSE_ERROR,
     Failure,
     MalformedMessage,
@@ -85,10 +85,12 @@ def test_an_id_keeps_its_type_and_value(id: int | str) -> None:
         ({"id": None, "error": {"code": 5, "message": "x"}}, Failure(None, 5, "x", None)),
         ({"error": {"code": 5, "message": "x"}}, Failure(None, 5, "x", None)),
         ({"id": True, "error": {"code": 5, "message": "x"}}, Failure(None, 5, "x", None)),
-        ({"id": 1, "error": {"code": "E_BAD", "message": "x", "data": 1}}, Failure(1, INTERNAL_ERROR, "x", 1)),
-        ({"id": 1, "error": {"code": True, "message": "x"}}, Failure(1, INTERNAL_ERROR, "x", None)),
-        ({"id": 1, "error": "it broke"}, Failure(1, INTERNAL_ERROR, "it broke", None)),
-        ({"id": 1, "error": {"reason": "no"}}, Failure(1, INTERNAL_ERROR, '{"reason": "no"}', None)),
+        ({"id": 1, "error": {"code": "E_BAD", "message": "x", "data": 1}}, Failure(1, NO_CODE, 'x (code "E_BAD")', 1)),
+        ({"id": 1, "error": {"code": True, "message": "x"}}, Failure(1, NO_CODE, "x (code true)", None)),
+        ({"id": 1, "error": {"message": "x"}}, Failure(1, NO_CODE, "x", None)),
+        ({"id": 1, "error": {"code": "x", "message": 5}}, Failure(1, NO_CODE, '{"code": "x", "message": 5}', None)),
+        ({"id": 1, "error": "it broke"}, Failure(1, NO_CODE, "it broke", None)),
+        ({"id": 1, "error": {"reason": "no"}}, Failure(1, NO_CODE, '{"reason": "no"}', None)),
     ],
 )
 def test_old_and_odd_shapes_are_understood(body: dict[str, Any], message: Message) -> None:
@@ -142,6 +144,14 @@ def test_half_a_surrogate_pair_is_replaced_coming_in() -> None:
 
 def test_half_a_surrogate_pair_is_replaced_going_out() -> None:
     assert decode(encode(Result(1, {"name": "caf\udce9"}))) == Result(1, {"name": "caf?"})
+
+
+@pytest.mark.parametrize("id", [b'"sur\\ud800"', b'"sur\xff"'])
+def test_an_id_that_is_no_unicode_counts_as_none_for_it_could_not_be_given_back(id: bytes) -> None:
+    for text in (b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % id, b'{"jsonrpc":"2.0","id":%b,"result":{}}' % id):
+        with pytest.raises(MalformedMessage, match="no message: its id must be a Unicode string") as caught:
+            decode(text)
+        assert (caught.value.code, caught.value.id) == (INVALID_REQUEST, None)
 
 
 def test_numbers_that_json_lacks_go_out_as_null() -> None:

@@ -11,6 +11,7 @@ from agent.mcp.jsonrpc import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    NO_CODE,
     PARSE_ERROR,
     Failure,
     Message,
@@ -182,7 +183,7 @@ def test_an_answer_with_its_id_as_text_counts_if_it_can_only_be_one(answer: Resu
     assert peer.receive(answer) == Answered(2, answer)
 
 
-@pytest.mark.parametrize("code", [PARSE_ERROR, INVALID_REQUEST, INTERNAL_ERROR, -32000])
+@pytest.mark.parametrize("code", [PARSE_ERROR, INVALID_REQUEST, INTERNAL_ERROR, NO_CODE, -32000])
 def test_an_error_without_an_id_belongs_to_the_only_request(code: int) -> None:
     peer, error = Peer(), Failure(None, code, "cannot marshal response: loop")
     peer.call("a")

@@ -7,29 +7,30 @@ list is left out with a notice, and what is sent has the shape of the revision a
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
 
 from mcp_types import Completion, Implementation, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool
 
-from agent import __version__
 from agent.mcp import lifecycle, wire
 from agent.mcp.background import background
+from agent.mcp.callables import is_async, name_of
 from agent.mcp.client.heartbeat import heartbeat
 from agent.mcp.client.listener import Answer, Listener, OnNotice, OnNotification
 from agent.mcp.client.opening import AUTO, Introduction, Verdicts, open_conversation
 from agent.mcp.client.pages import read_all
 from agent.mcp.client.tracing import TraceContext
 from agent.mcp.envelope import Transport
-from agent.mcp.jsonrpc import Params
+from agent.mcp.jsonrpc import Params, has_json_numbers
 from agent.mcp.lifecycle import Agreement, at_least
 from agent.mcp.session import OnProgress
+from agent.mcp.version import NAME, VERSION
 
 Progress = Callable[[float, float | None, str], None]
 """Called with (done, total or None, message or "") while a call runs. It must not block."""
 
-CLIENT_INFO = {"name": "mcp-chat", "version": __version__}
+CLIENT_INFO = {"name": NAME, "version": VERSION}
 ALL_CAPABILITIES: lifecycle.Capabilities = {"sampling": {}, "elicitation": {}, "roots": {}}
 
 
@@ -66,15 +67,21 @@ class Client:
 
     `on_notification(method, params)` hears what the server tells, `on_notice(text)` what a person may want to know
     about a server that does not keep the rules, `on_deprecated(text)`, or else `on_notice` too, what it uses although
-    the protocol is about to let go of it. All are called from the reader and must not block.
+    the protocol is about to let go of it. All are called from the reader: they are plain functions, and must not block.
 
     `protocol` is the one revision to speak, or "auto" to find out what the server speaks; `verdicts` remembers that
     from one time to the next. `trace` is asked for the trace context of each request. A server of the handshake era is
     pinged every `ping_seconds`, or never with 0; that it does not answer is a notice.
 
-    Entering connects and agrees on a revision; leaving is bounded in time, whatever the server does.
+    Entering connects and agrees on a revision; leaving is bounded in time, whatever the server does. It may be entered
+    again after that, for another connection.
+
+    Raises:
+        ValueError: there is no such `protocol`.
+        TypeError: a function that is called from the reader is an `async def`, which nobody would await.
 
     Raises, on entering it:
+        RuntimeError: it is connected already.
         ConnectionLost: no connection, or (HandshakeFailed) no common revision.
         McpError: the server refused to begin.
         Unreadable: its first answer was none.
@@ -97,21 +104,34 @@ class Client:
     ) -> None:
         if protocol not in (AUTO, *lifecycle.REVISIONS):
             raise ValueError(f"protocol must be 'auto' or one of {', '.join(lifecycle.REVISIONS)}, not {protocol!r}")
+        for callback in (on_notification, on_notice, on_deprecated):
+            _check_plain(callback)
         declared = (ALL_CAPABILITIES if capabilities is None else capabilities) if answer else {}
         self._transport, self._trace, self._ping_seconds = transport, trace, ping_seconds
         self._introduction = Introduction(client_info or CLIENT_INFO, protocol, verdicts)
         self._listener = Listener(declared, answer, on_notification, on_notice, on_deprecated)
         self._dialect: Dialect
+        self._running: AbstractAsyncContextManager[None] | None = None
 
     async def __aenter__(self) -> Self:
+        if self._running:
+            raise RuntimeError("This client is connected already; make another Client for another connection.")
         self._running = self._run()
-        await self._running.__aenter__()
+        try:
+            await self._running.__aenter__()
+        except BaseException:
+            self._running = None
+            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
-        return await self._running.__aexit__(kind, error, traceback)
+        assert self._running, "it was entered"
+        try:
+            return await self._running.__aexit__(kind, error, traceback)
+        finally:
+            self._running = None
 
     @asynccontextmanager
     async def _run(self) -> AsyncIterator[None]:
@@ -174,8 +194,17 @@ class Client:
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any] | None = None, progress: Progress | None = None
     ) -> wire.ToolResult:
-        """Run a tool (section "Tools, calling"). That the tool failed is a result; cancelling the caller stops it."""
+        """Run a tool (section "Tools, calling"). That the tool failed is a result; cancelling the caller stops it.
+
+        In the arguments a lone surrogate, which is not Unicode, is sent as "?".
+
+        Raises:
+            ValueError: the arguments are nested too deeply, or hold NaN or an infinite number, which JSON has not.
+            TypeError: `progress` is an `async def`, which nobody would await.
+        """
+        _check_plain(progress)
         params = {"name": name, "arguments": dict(arguments or {})}
+        _check_json(name, params)
         on_progress = _reading(progress) if progress else None
         return wire.read_tool_result(await self._dialect.call_tool(params, on_progress))
 
@@ -227,6 +256,20 @@ class Client:
         if not lifecycle.offers(self._dialect.agreement, method):
             return []
         return await read_all(self._dialect.page, method, self._listener.notice)
+
+
+def _check_plain(callback: Callable[..., Any] | None) -> None:
+    if callback and is_async(callback):
+        raise TypeError(f"{name_of(callback)} is an async function, which nobody would await; give a plain one.")
+
+
+def _check_json(name: str, params: Params) -> None:
+    """Nothing that JSON has no words for is to reach the tool as something else."""
+    try:
+        if not has_json_numbers(params):
+            raise ValueError(f"The arguments for {name} hold NaN or an infinite number, which JSON has not.")
+    except RecursionError:
+        raise ValueError(f"The arguments for {name} are nested too deeply for JSON.") from None
 
 
 def _reading(progress: Progress) -> OnProgress:

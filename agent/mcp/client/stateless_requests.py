@@ -98,9 +98,7 @@ def _explained(error: McpError) -> McpError:
         return error
     needed = error.data.get("requiredCapabilities") if isinstance(error.data, dict) else None
     names = ", ".join(_named(needed)) if isinstance(needed, dict) else ""
-    if not names:
-        return error
-    sentence = f"The server cannot do this without {names}, which is not offered to it: {error.message}"
+    sentence = f"The server cannot do this without {names or 'something'}, which is not offered to it: {error.message}"
     return McpError(error.code, sentence, error.data)
 
 

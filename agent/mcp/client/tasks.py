@@ -16,7 +16,7 @@ import anyio
 from agent.mcp.client.task_news import TaskNews
 from agent.mcp.client.wishes import INPUT_REQUIRED, Handle, Questions, fulfil, read_questions
 from agent.mcp.envelope import ConnectionLost
-from agent.mcp.jsonrpc import INTERNAL_ERROR, Params
+from agent.mcp.jsonrpc import NO_CODE, Params, as_failure
 from agent.mcp.lifecycle import NotOffered
 from agent.mcp.session import McpError, OnProgress, Unreadable
 
@@ -153,13 +153,10 @@ def _outcome(task: Task) -> Mapping[str, Any]:
     if task.status == "cancelled":
         raise Unreadable(f"The server cancelled the task{said}")
     error = task.raw.get("error")
-    failure = error if isinstance(error, dict) else {}
-    code, message = failure.get("code"), failure.get("message")
-    raise McpError(
-        code if isinstance(code, int) else INTERNAL_ERROR,
-        message if isinstance(message, str) else f"The task failed{said}",
-        failure.get("data"),
-    )
+    if not (isinstance(error, dict) and isinstance(error.get("message"), str)):
+        raise McpError(NO_CODE, f"The task failed{said}")
+    failure = as_failure(error, None)
+    raise McpError(failure.code, failure.message, failure.data)
 
 
 async def cancel(id: str, send: Send) -> None:

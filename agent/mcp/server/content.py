@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
+from agent.mcp.jsonrpc import without_surrogates
 from agent.mcp.lifecycle import at_least
 
 Json = dict[str, Any]
@@ -141,8 +142,12 @@ def text(words: str) -> Json:
 
 
 def as_json_text(value: Any) -> str:
-    """Compact JSON; what JSON has no words for is written with `str`."""
-    return to_json(value, fallback=str, inf_nan_mode="null").decode()
+    """Compact JSON; what JSON has no words for is written with `str`, a lone surrogate as "?"."""
+    try:
+        return to_json(value, fallback=str, inf_nan_mode="null").decode()
+    except PydanticSerializationError:
+        loose = to_jsonable_python(value, fallback=str, inf_nan_mode="null")
+        return to_json(from_json(without_surrogates(loose))).decode()
 
 
 def plain(value: Any) -> Any:

@@ -8,10 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
+from agent.mcp.callables import name_of
 from agent.mcp.server.catalogue import Catalogue
 from agent.mcp.server.docstrings import read_docstring
 from agent.mcp.server.features import About, Completion, Prompt, Resource, TaskSupport, Tool
-from agent.mcp.server.signature import name_of
 from agent.mcp.server.subscribers import Change
 from agent.mcp.uri_templates import is_template, parse_template
 

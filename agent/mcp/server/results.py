@@ -5,9 +5,9 @@ from __future__ import annotations
 import types
 import typing
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
+from agent.mcp.jsonrpc import has_json_numbers
 from agent.mcp.lifecycle import at_least
 from agent.mcp.server.content import Audio, Image, ToolResult, as_json_text, block_for, blocks, plain, text
 from agent.mcp.server.signature import SignatureError
@@ -69,7 +69,7 @@ class Returns:
             where = ".".join(map(str, fault["loc"])) or "the value"
             raise ResultFault(f"{self._name} returned what it does not declare: {where}: {fault['msg']}") from error
         structured = adapter.dump_python(checked, mode="json", by_alias=True)
-        if not _is_json(structured):
+        if not has_json_numbers(structured):
             raise ResultFault(f"{self._name} returned NaN or an infinite number, which JSON has not.")
         shown = structured["result"] if wrapped else structured
         words = shown if isinstance(shown, str) else as_json_text(shown)
@@ -97,14 +97,6 @@ class Returns:
         adapter = adapter_of(typed_dict(self._name, {"result": readable(self._hint)}, ["result"]), self._name)
         schema = json_schema(adapter, self._name, "serialization")
         return adapter, {key: schema[key] for key in schema if key not in ("title", "additionalProperties")}, True
-
-
-def _is_json(value: Any) -> bool:
-    """Whether every number in it is one that JSON can say."""
-    if isinstance(value, float):
-        return isfinite(value)
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return all(map(_is_json, inner))
 
 
 def _is_content(hint: Any) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 
 import anyio.to_thread
 
-from agent.mcp.server.signature import Signature, is_async
+from agent.mcp.callables import is_async
+from agent.mcp.server.signature import Signature
 
 Function = Callable[..., Any]
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from agent.mcp.callables import name_of
 from agent.mcp.jsonrpc import INVALID_PARAMS
 from agent.mcp.server.content import Message, blocks, messages, plain
 from agent.mcp.server.dialogue import ClientRefused
 from agent.mcp.server.running import run, said
-from agent.mcp.server.signature import Signature, name_of
+from agent.mcp.server.signature import Signature
 
 Json = dict[str, Any]
 ToolChoice = Literal["auto", "required", "none"]

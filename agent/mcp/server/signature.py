@@ -9,6 +9,7 @@ from functools import cached_property
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
+from agent.mcp.callables import name_of
 from agent.mcp.server.docstrings import read_docstring
 
 if TYPE_CHECKING:
@@ -166,16 +167,6 @@ class Signature:
         if typing.get_origin(hint) in (Union, UnionType, Annotated):
             return any(self._is_context(part) for part in typing.get_args(hint))
         return isinstance(hint, type) and issubclass(hint, self._context_type)
-
-
-def is_async(function: Any) -> bool:
-    """Whether calling it gives something to await, so that it needs no thread."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-
-
-def name_of(function: Callable[..., Any]) -> str:
-    """The name in its `def`, or its class where it has none."""
-    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _named_parameters(function: Callable[..., Any], name: str) -> Mapping[str, inspect.Parameter]:

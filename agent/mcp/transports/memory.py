@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import TracebackType
 from typing import Any, Protocol
 
 import anyio
@@ -53,24 +54,43 @@ def channel_pair() -> tuple[MemoryChannel, MemoryChannel]:
     return MemoryChannel(here, here_in), MemoryChannel(there, there_in)
 
 
-@asynccontextmanager
-async def memory(server: Serves) -> AsyncIterator[Channel]:
+def memory(server: Serves) -> MemoryTransport:
     """A transport to a server in this process: `Client(memory(server))`."""
-    ours, theirs = channel_pair()
-    served = anyio.Event()
+    return MemoryTransport(server)
 
-    async def serve() -> None:
-        try:
-            await server.serve(theirs)
-        finally:
-            await theirs.aclose()
-            served.set()
 
-    async with background() as tasks:
-        tasks.start_soon(serve)
-        try:
-            yield ours
-        finally:
-            with anyio.move_on_after(LEAVING_SECONDS, shield=True):
-                await ours.aclose()
-                await served.wait()
+class MemoryTransport:
+    """Made by `memory`. Each time it is entered it connects anew."""
+
+    def __init__(self, server: Serves) -> None:
+        self._server = server
+
+    async def __aenter__(self) -> Channel:
+        self._running = self._run()
+        return await self._running.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._running.__aexit__(kind, error, traceback)
+
+    @asynccontextmanager
+    async def _run(self) -> AsyncIterator[Channel]:
+        ours, theirs = channel_pair()
+        served = anyio.Event()
+
+        async def serve() -> None:
+            try:
+                await self._server.serve(theirs)
+            finally:
+                await theirs.aclose()
+                served.set()
+
+        async with background() as tasks:
+            tasks.start_soon(serve)
+            try:
+                yield ours
+            finally:
+                with anyio.move_on_after(LEAVING_SECONDS, shield=True):
+                    await ours.aclose()
+                    await served.wait()

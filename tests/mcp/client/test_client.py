@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import anyio
@@ -314,3 +315,84 @@ async def test_the_small_calls_say_what_they_mean() -> None:
         await client.subscribe("a:b")
         await client.unsubscribe("a:b")
     assert [server.asked(method) for method in methods] == [[{"level": "warning"}], [{"uri": "a:b"}], [{"uri": "a:b"}]]
+
+
+# What is refused before anything is sent.
+
+
+async def hears(*_: Any) -> None: ...
+
+
+class Hearing:
+    async def __call__(self, *_: Any) -> None: ...
+
+
+@pytest.mark.parametrize("name", ["on_notification", "on_notice", "on_deprecated"])
+@pytest.mark.parametrize("callback", [hears, Hearing(), partial(hears, 1)])
+def test_a_callback_that_nobody_would_await_is_refused_at_once(name: str, callback: Any) -> None:
+    with pytest.raises(TypeError, match=r"^(hears|Hearing|partial) is an async function, which nobody would await"):
+        Client(memory(ForeignServer({})), **{name: callback})
+
+
+async def test_progress_that_nobody_would_await_is_refused_at_once() -> None:
+    server = ForeignServer({})
+    async with connected(server) as client:
+        with pytest.raises(TypeError, match="^hears is an async function, which nobody would await"):
+            await client.call_tool("x", progress=hears)  # type: ignore[arg-type]
+    assert server.asked("tools/call") == []
+
+
+def nested(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (float("nan"), "hold NaN or an infinite number"),
+        ({"a": [1, (float("inf"),)]}, "hold NaN or an infinite number"),
+        (nested(100_000), "are nested too deeply for JSON"),
+    ],
+)
+async def test_arguments_that_json_has_no_words_for_are_not_sent(value: Any, words: str) -> None:
+    server = ForeignServer({})
+    async with connected(server) as client:
+        with pytest.raises(ValueError, match=f"^The arguments for x {words}"):
+            await client.call_tool("x", {"value": value})
+    assert server.asked("tools/call") == []
+
+
+async def test_a_lone_surrogate_in_an_argument_is_sent_as_a_question_mark() -> None:
+    server = ForeignServer({"tools/call": {"content": []}})
+    async with connected(server) as client:
+        await client.call_tool("x", {"word": "caf\udce9"})
+    assert server.asked("tools/call") == [{"name": "x", "arguments": {"word": "caf?"}}]
+
+
+# Entering and leaving.
+
+
+async def test_a_client_may_be_entered_again_but_not_twice_at_once() -> None:
+    server = ForeignServer({})
+    client = Client(memory(server))
+    with anyio.fail_after(5):
+        for _ in range(2):
+            async with client:
+                with pytest.raises(RuntimeError, match="^This client is connected already; make another Client"):
+                    await client.__aenter__()
+                await client.ping()
+    assert len(server.asked("initialize")) == 2
+
+
+async def test_a_client_that_could_not_connect_may_try_again() -> None:
+    server = ForeignServer({"initialize": initialized("banana")})
+    client = Client(memory(server))
+    with anyio.fail_after(5):
+        with pytest.raises(HandshakeFailed):
+            await client.__aenter__()
+        server.answers["initialize"] = initialized()
+        async with client:
+            await client.ping()

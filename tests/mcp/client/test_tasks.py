@@ -14,7 +14,7 @@ from agent.mcp.client.task_news import TaskNews
 from agent.mcp.client.tasks import Task, follow, read_task
 from agent.mcp.client.wishes import WishRefused
 from agent.mcp.envelope import ConnectionLost
-from agent.mcp.jsonrpc import INTERNAL_ERROR, Failure, Notification
+from agent.mcp.jsonrpc import NO_CODE, Failure, Notification
 from agent.mcp.session import McpError, Unreadable
 from tests.mcp.foreign_server import ForeignServer, connected
 from tests.mcp.modern_server import asks, complete, discovered, in_turn, meta
@@ -71,8 +71,9 @@ async def test_that_the_tool_failed_is_a_result() -> None:
     ("error", "expected"),
     [
         ({"code": -32050, "message": "worker died", "data": {"n": 1}}, (-32050, "worker died", {"n": 1})),
-        (None, (INTERNAL_ERROR, "The task failed: out of memory", None)),
-        ({"code": "x"}, (INTERNAL_ERROR, "The task failed: out of memory", None)),
+        (None, (NO_CODE, "The task failed: out of memory", None)),
+        ({"code": "x", "message": "y"}, (NO_CODE, 'y (code "x")', None)),
+        ({"code": "x"}, (NO_CODE, "The task failed: out of memory", None)),
     ],
 )
 async def test_a_failed_task_is_an_error(error: Any, expected: Any) -> None:

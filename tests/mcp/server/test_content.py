@@ -5,7 +5,7 @@ from typing import Any
 import mcp_types
 import pytest
 
-from agent.mcp.server.content import Audio, Image, block_for, blocks, contents, messages
+from agent.mcp.server.content import Audio, Image, block_for, blocks, contents, messages, text
 
 PNG = b"\x89PNG\r\n\x1a\n"
 LINK = {"type": "resource_link", "uri": "file:///a.txt", "name": "a"}
@@ -110,3 +110,8 @@ def test_a_value_becomes_the_contents_of_a_resource(
     value: Any, mime_type: str | None, expected: list[dict[str, Any]]
 ) -> None:
     assert contents(value, URI, mime_type) == expected
+
+
+def test_a_lone_surrogate_is_replaced_in_data_too() -> None:
+    assert blocks({"name": "caf\udce9"}) == [text('{"name":"caf?"}')]
+    assert contents(["\ud83d"], "a://b", None) == [{"uri": "a://b", "mimeType": "application/json", "text": '["?"]'}]
