@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
+from agent import __version__
 from agent.chat.events import Noticed, ServerChanged
 from agent.host.errors import ServerUnavailable, explained
 from agent.host.faults import innermost
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Start = Callable[["Connection"], None]
 
+OURSELVES = {"name": "mcp-chat", "version": __version__}
 LOGS = "info"  # and whatever is more severe
 SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about a failure
 
@@ -131,6 +133,7 @@ class Connection:
                     on_notification=self._hear,
                     on_notice=self._notice,
                     on_deprecated=self._note,
+                    client_info=OURSELVES,
                     protocol=self.table.protocol,
                     ping_seconds=self.table.ping,
                     verdicts=self._verdicts,

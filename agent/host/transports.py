@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from agent import __version__
 from agent.host.config_models import ServerTable
 from agent.mcp.envelope import Transport
 from agent.mcp.transports.stdio import Noise, StdioTransport, stdio
@@ -22,7 +23,8 @@ def reach(table: ServerTable) -> Transport:
         return stdio(table.argv, env=table.environment, cwd=table.cwd)
     from agent.mcp.transports.http_client import http
 
-    return http(table.url, headers={name: value.get_secret_value() for name, value in table.headers.items()})
+    configured = {name: value.get_secret_value() for name, value in table.headers.items()}
+    return http(table.url, headers={"user-agent": f"mcp-chat/{__version__}", **configured})
 
 
 def sign(transport: Transport, access: httpx2.Auth | None) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent import __version__
 from agent.chat.events import Noticed, ServerChanged
 from agent.chat.questions import Answer, FillForm
 from agent.host.errors import HostError
@@ -53,6 +54,21 @@ async def test_our_own_server_over_either_transport(path: str) -> None:
         shown = (server.name, server.state, server.detail, server.transport)
         assert shown == ("far", "ready", "1 tool, 1 resource", "sse" if path == "/sse" else "http")
     assert view.events(Noticed) == ([Noticed("far", "info", HTTP_SSE)] if path == "/sse" else [])
+
+
+@pytest.mark.parametrize(
+    ("headers", "agent"), [({}, f"mcp-chat/{__version__}"), ({"User-Agent": "something/1"}, "something/1")]
+)
+async def test_a_server_is_told_who_we_are(headers: dict[str, str], agent: str) -> None:
+    app, seen = our_app(), set[str]()
+
+    async def listening(scope: Any, receive: Any, send: Any) -> None:
+        seen.update(value.decode() for name, value in scope.get("headers", ()) if name == b"user-agent")
+        await app(scope, receive, send)
+
+    async with served(listening) as address, remote(f"{address}/mcp", headers=headers) as view:
+        assert await add(view) == {"result": 8}
+    assert seen == {agent}
 
 
 @pytest.mark.parametrize("sse", [False, True])

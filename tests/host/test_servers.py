@@ -13,6 +13,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from agent import __version__
 from agent.chat.events import Noticed, ServerChanged
 from agent.host.config import Config, Disabled
 from agent.host.config_models import ServerTable
@@ -330,3 +331,15 @@ async def test_what_a_server_logs_is_passed_on() -> None:
         Noticed("talking", "error", "fs: disk is full"),
         Noticed("talking", "warning", '{"slow_ms": 9}'),
     ]
+
+
+async def test_a_server_is_told_who_we_are() -> None:
+    curious = Server("curious")
+
+    @curious.tool
+    async def who(ctx: Context) -> dict[str, str]:
+        return {key: str(ctx.client_info[key]) for key in ("name", "version")}
+
+    async with scene(configure({"curious": {}}), {"curious": curious}) as view:
+        result = await view.host.call_tool("who")
+    assert result.structured_content == {"name": "mcp-chat", "version": __version__}

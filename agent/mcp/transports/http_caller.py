@@ -9,17 +9,17 @@ from urllib.request import getproxies, proxy_bypass
 import anyio
 import httpx2
 
-from agent import __version__
 from agent.mcp.exchange import Head, Meaning, Moved, Refused, Unnamed, named, read_head, sniff
 from agent.mcp.transports.http_faults import lost
 from agent.mcp.transports.lane import CONNECT_SECONDS, WRITE_SECONDS
 from agent.mcp.transports.lanes import Lanes
+from agent.mcp.version import NAME, VERSION
 
 REDIRECTIONS = 5
 TIMEOUTS = {"timeout": {"connect": CONNECT_SECONDS, "read": None, "write": WRITE_SECONDS, "pool": None}}
 Ask = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 
-OURS = {"user-agent": f"mcp-chat/{__version__}", "accept-encoding": "gzip, deflate"}
+OURS = {"user-agent": f"{NAME}/{VERSION}", "accept-encoding": "gzip, deflate"}
 
 
 class Answer:
