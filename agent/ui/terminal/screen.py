@@ -167,12 +167,12 @@ class Screen:
             raise
 
     async def type_out(self, text: str, pause: float) -> None:
-        """Type `text` for the person to see, with `pause` seconds between letters; Enter counts when it is done."""
+        """Type `text` for the person to see, `pause` seconds before each letter; Enter counts from the last one on."""
         self.draft.reset()
         self._typing = True
         for letter in text:
-            self.draft.insert_text(letter)
             await anyio.sleep(pause)
+            self.draft.insert_text(letter)
         self._typing = False
 
     def enter(self) -> None:

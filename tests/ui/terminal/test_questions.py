@@ -91,6 +91,7 @@ def test_a_tool_asks_while_another_shows_its_progress_and_the_model_has_just_spo
     assert "どの席にしますか" not in counting.text
 
 
+@pytest.mark.parametrize("counting", ["2026-07-28"], indirect=True)
 def test_the_same_while_the_window_becomes_narrow(counting: Terminal) -> None:
     counting.wait_for(KEYS)
     counting.wait_for("半分まで")

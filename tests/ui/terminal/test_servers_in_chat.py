@@ -31,8 +31,23 @@ def chat(tmp_path: Path) -> Iterator[Open]:
         terminal.close()
 
 
-def test_tab_asks_the_server_what_an_argument_may_be(chat: Open) -> None:
-    on = chat()
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    """One chat for several tests: to start it takes longer than most of them."""
+    on = Terminal(["-m", "mock/demo"], tmp_path_factory.mktemp("chat"))
+    on.wait_for("1 of 1 server ready")
+    yield on
+    on.close()
+
+
+@pytest.fixture
+def on(lasting: Terminal) -> Iterator[Terminal]:
+    """That chat, left with nothing running and nothing typed."""
+    yield lasting
+    lasting.wait_until(lambda: lasting.rows[-2] == "›" and "Ctrl-C" not in lasting.rows[-1], "an idle prompt")
+
+
+def test_tab_asks_the_server_what_an_argument_may_be(on: Terminal) -> None:
     on.type("/prompt code_review fo\t")
     on.wait_until(lambda: " readability" in on.rows and " security" in on.rows, "what the server suggests")
     on.type("re\t")
@@ -50,8 +65,7 @@ def test_a_resource_goes_along_with_a_message(chat: Open) -> None:
     on.wait_for('+ <resource uri="file:///data/readme.txt"> … (141 characters)')
 
 
-def test_a_subscribed_resource_s_change_is_told(chat: Open) -> None:
-    on = chat()
+def test_a_subscribed_resource_s_change_is_told(on: Terminal) -> None:
     on.type("/subscribe demo://bo\t\r")
     on.wait_for("demo tells when demo://bookings changes; /unsubscribe demo://bookings ends that.")
     on.type("/call book_seat train=X\r")
@@ -66,8 +80,7 @@ def test_a_subscribed_resource_s_change_is_told(chat: Open) -> None:
     on.wait_for("Nothing is subscribed to: say /subscribe URI.")
 
 
-def test_messages_are_shown_as_they_pass_and_afterwards(chat: Open) -> None:
-    on = chat()
+def test_messages_are_shown_as_they_pass_and_afterwards(on: Terminal) -> None:
     on.type("/trace on\r")
     on.wait_for("Every message is shown as it passes; /trace off ends that.")
     on.type("/call add a=3 b=5\r")
@@ -77,7 +90,7 @@ def test_messages_are_shown_as_they_pass_and_afterwards(chat: Open) -> None:
     on.type("/trace off\r")
     on.wait_for("Not any more.")
     on.type("/trace last 1\r")
-    on.wait_for("\ndemo: ")
+    on.wait_for("\n/trace last 1\ndemo: ")
     on.type("/trace what\r")
     on.wait_for("Say /trace on, /trace off, or /trace last N.")
 
