@@ -14,11 +14,11 @@ from mcp_types import TextContent
 from agent.mcp.client.client import Client
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import Unauthorized
-from agent.mcp.jsonrpc import Failure, Request, Result, encode
+from agent.mcp.jsonrpc import Failure, Notification, Request, Result, encode
 from agent.mcp.transports.http_client import http
 from tests.mcp.bridge import bridge
 from tests.mcp.foreign_server import initialized
-from tests.mcp.modern_server import REVISION, complete, discovered, text
+from tests.mcp.modern_server import META, REVISION, complete, discovered, text
 from tests.mcp.scripted_http import ACCEPTED, URL, Reply, Scripted, Seen, event, events
 
 pytestmark = pytest.mark.anyio
@@ -225,6 +225,33 @@ async def test_what_can_be_asked_again_is_if_its_stream_was_lost() -> None:
     ):
         assert [prompt.name for prompt in await client.list_prompts()] == ["p"]
     assert methods(server) == ["server/discover", "prompts/list", "prompts/list"]
+
+
+async def test_a_subscription_whose_stream_breaks_off_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.mcp.client.subscriptions.RETRY_SECONDS", 0.001)
+    changed = "notifications/tools/list_changed"
+    answer, heard = (
+        serving({"server/discover": discovered(capabilities={"tools": {"listChanged": True}})}),
+        anyio.Event(),
+    )
+
+    def serve(seen: Seen) -> Reply:
+        message = seen.message
+        if not isinstance(message, Request) or message.method != "subscriptions/listen":
+            return answer(seen)
+        agreed = {"notifications": {"toolsListChanged": True}, "_meta": {META + "subscriptionId": message.id}}
+        acknowledged = Notification("notifications/subscriptions/acknowledged", agreed)
+        return events(event(encode(acknowledged)))
+
+    def hear(method: str, params: Any) -> None:
+        assert (method, params) == (changed, {})
+        heard.set()
+
+    server = Scripted(serve)
+    with anyio.fail_after(5):
+        async with bridge(server) as network, Client(http(URL, transport=network), on_notification=hear):
+            await heard.wait()
+    assert methods(server)[:3] == ["server/discover", "subscriptions/listen", "subscriptions/listen"]
 
 
 async def test_progress_comes_on_the_stream_of_its_call() -> None:
