@@ -97,8 +97,6 @@ def withdraw(server: Server, feature: Feature) -> None:
             server.remove_prompt(feature.name)
         case Resource():
             server.remove_resource(feature.uri)
-            if feature.directory:
-                server.remove_completion(feature.uri, "path")
 
 
 def fill(template: str, /, **values: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f]*")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ONE, _MANY = r"[^/?#&]*", r"[^?#]*"
 _LEADS = {"#": "#", ".": r"\.", "/": "/"}
@@ -45,6 +46,12 @@ class UriTemplate:
     def _queried(self, query: str) -> dict[str, str]:
         pairs = (pair.partition("=") for pair in query.split("&") if pair)
         return {name: unquote(value.replace("+", " ")) for name, _, value in pairs if name in self.optional}
+
+
+def check_uri(text: str) -> None:
+    """Raises TemplateError for what is neither a URI nor a template of URIs."""
+    if not _URI.fullmatch(_EXPRESSION.sub("", text) if not text.startswith("{") else "any:" + text):
+        raise TemplateError(f"{text!r} is no URI: one begins with a scheme, as notes://all does, and has no spaces.")
 
 
 def parse_template(text: str) -> UriTemplate:

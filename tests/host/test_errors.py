@@ -21,7 +21,7 @@ from agent.mcp.session import McpError
         (-32002, "Not found", {"uri": 3}, "There is no resource of that URI."),
         (-32602, "Bad argument", {"uri": "a://b"}, 'The server answered with error -32602: Bad argument {"uri": "a://b"}'),
         (-32602, "Resource not found", None, "The server answered with error -32602: Resource not found"),
-        (NO_CODE, '{"code": "x", "message": 5}', None, 'The server answered with an error: {"code": "x", "message": 5}'),
+        (NO_CODE, '{"code": "x"}', None, 'The server answered with an error: {"code": "x"}'),
         (-32021, "The server cannot do this without roots.", {"requiredCapabilities": {"roots": {}}},
          "The server cannot do this without roots."),
         (-32042, "x", {"elicitations": []}, "The server wants a page opened in the browser first, and the person has "

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from agent.mcp.jsonrpc import INVALID_PARAMS
 from agent.mcp.lifecycle import at_least
 from agent.mcp.server.features import Completion, Prompt, Resource, Tool
-from agent.mcp.server.signature import Json
+from agent.mcp.server.signature import Json, SignatureError
 from agent.mcp.session import McpError
 
 TASKS = "io.modelcontextprotocol/tasks"
@@ -44,6 +44,19 @@ class Catalogue:
         everything: Iterable[Tool | Resource | Prompt | Completion] = chain(*(kind.values() for kind in listed))
         for feature in everything:
             feature.prepare()
+        for of, argument in self.completions:
+            if argument not in self._arguments(of):
+                raise SignatureError(f"{argument!r} of {of!r} is no argument of a prompt or a resource template here.")
+
+    def forget_completions(self, of: str) -> None:
+        """Those for the arguments of a prompt or a resource template that is taken back."""
+        self.completions = {key: value for key, value in self.completions.items() if key[0] != of}
+
+    def _arguments(self, of: str) -> Sequence[str]:
+        if of in self.prompts:
+            return self.prompts[of].signature.names
+        template = self.templates[of].template if of in self.templates else None
+        return template.names if template else ()
 
     def has(self, kind: str) -> bool:
         """Whether there is, or may come to be, anything of a kind."""

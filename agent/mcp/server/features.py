@@ -172,7 +172,11 @@ class Prompt:
 
     def prepare(self) -> None:
         """Raises SignatureError."""
-        _ = self.signature.schema
+        for name in self.signature.names:
+            if not self.signature.reads_text(name):
+                raise SignatureError(
+                    f"{self.about.name}: a prompt is given its arguments as text, and no text can be read as {name}."
+                )
 
     def definition(self, revision: str) -> Json:
         schema = self.signature.schema

@@ -13,7 +13,7 @@ from agent.mcp.server.catalogue import Catalogue
 from agent.mcp.server.docstrings import read_docstring
 from agent.mcp.server.features import About, Completion, Prompt, Resource, TaskSupport, Tool
 from agent.mcp.server.subscribers import Change
-from agent.mcp.uri_templates import is_template, parse_template
+from agent.mcp.uri_templates import check_uri, is_template, parse_template
 
 F = TypeVar("F", bound=Callable[..., Any])
 Meta = Mapping[str, Any]
@@ -27,6 +27,11 @@ class Registry(ABC):
 
     def __init__(self, name: str, catalogue: Catalogue) -> None:
         self.name, self._catalogue = name, catalogue
+
+    @property
+    @abstractmethod
+    def is_serving(self) -> bool:
+        """Whether there may be clients now, so that a mistake cannot wait for the start to be found."""
 
     @abstractmethod
     def _announce(self, change: Change) -> None:
@@ -83,7 +88,8 @@ class Registry(ABC):
 
         Raises:
             ValueError: there is a tool of that name, or the name is none.
-            SignatureError: a parameter has no name. Types without a schema are found when the server starts.
+            SignatureError: a parameter has no name. Types without a schema are found when the server starts, or at once
+                if clients are connected.
         """
 
         def register(function: F) -> F:
@@ -127,6 +133,8 @@ class Registry(ABC):
 
         Raises:
             ValueError: there is a prompt of that name.
+            SignatureError: a parameter has no name. A type that cannot be read from text is found when the server
+                starts, or at once if clients are connected.
         """
 
         def register(function: F) -> F:
@@ -156,10 +164,11 @@ class Registry(ABC):
         there is no such resource. `size` is in bytes.
 
         Raises:
-            ValueError: there is such a resource, the template is none, or its names are not the parameters.
+            ValueError: there is such a resource, the text is no URI, or the names in it are not the parameters.
         """
         if not isinstance(uri, str):
             raise TypeError('A resource needs its URI: @server.resource("notes://{id}").')
+        check_uri(uri)
         template = parse_template(uri) if is_template(uri) else None
 
         def register(function: F) -> F:
@@ -176,7 +185,8 @@ class Registry(ABC):
 
         The function takes the text so far, and if it has a second parameter the arguments known already, besides a
         `Context` if it wants one; it returns the fitting values, best first. The first hundred are sent (section
-        "Utilities, Completion").
+        "Utilities, Completion"). It may come before what it is for; that there is no such argument is a
+        `SignatureError` when the server starts.
         """
 
         def register(function: F) -> F:
@@ -190,11 +200,11 @@ class Registry(ABC):
         self._remove(self._catalogue.tools, name, "tools")
 
     def remove_prompt(self, name: str) -> None:
-        """Take a prompt back. Raises KeyError if there is none."""
+        """Take a prompt and its completions back. Raises KeyError if there is none."""
         self._remove(self._catalogue.prompts, name, "prompts")
 
     def remove_resource(self, uri: str) -> None:
-        """Take a resource or a template back. Raises KeyError if there is none."""
+        """Take a resource, or a template and its completions, back. Raises KeyError if there is none."""
         self._remove(self._catalogue.templates if is_template(uri) else self._catalogue.resources, uri, "resources")
 
     def remove_completion(self, of: str, argument: str) -> None:
@@ -204,11 +214,15 @@ class Registry(ABC):
     def _add(self, entries: dict[str, Any], key: str, made: Any, kind: str) -> None:
         if key in entries:
             raise ValueError(f"{self.name} offers {key} already; remove it first.")
+        if self.is_serving:
+            made.prepare()
         entries[key] = made
         self._announce((f"notifications/{kind}/list_changed", None))
 
     def _remove(self, entries: dict[str, Any], key: str, kind: str) -> None:
         del entries[key]
+        if kind != "tools":
+            self._catalogue.forget_completions(key)
         self._announce((f"notifications/{kind}/list_changed", None))
 
 

@@ -69,6 +69,10 @@ class Server(Registry):
             KeptTasks(task_store or MemoryTaskStore(), lambda id: self._announce((TASK_CHANGED, id))),
         )
 
+    @property
+    def is_serving(self) -> bool:
+        return self._life is not None or bool(self._connections)
+
     def notify_resource_updated(self, uri: str) -> None:
         """Tell the clients that subscribed to a resource that it is another now. May be called from any thread.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union
@@ -15,9 +15,12 @@ from agent.mcp.server.docstrings import read_docstring
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
     from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
 
 Json = dict[str, Any]
 _MISSING = inspect.Parameter.empty
+_TYPE_FAULTS = ("enum", "literal_error", "none_required", "is_instance_of", "sequence_str")
+"""Besides those whose names say so, pydantic's names of faults that no other text would mend, choices being tried."""
 
 
 class Header:
@@ -115,6 +118,23 @@ class Signature:
                 bound[name] = field.get_default(call_default_factory=True, validated_data=bound)
         return bound
 
+    def reads_text(self, name: str) -> bool:
+        """Whether there is a text from which a parameter can be read."""
+        schema = self.schema["properties"][name]
+        texts = ["1", *_choices([schema, self.schema.get("$defs", {})])]
+        return schema.get("type") == "string" or any(self._reads(name, text) for text in texts)
+
+    def _reads(self, name: str, text: str) -> bool:
+        """Whether a text is read, or refused only for what it says."""
+        from pydantic import ValidationError
+
+        try:
+            self._adapter.validate_python({name: text})
+        except ValidationError as error:
+            faults = [fault for fault in error.errors(include_url=False) if fault["loc"][0] == name]
+            return not faults or any(fault["input"] != text or not _wants_another_type(fault) for fault in faults)
+        return True
+
     @cached_property
     def _fields(self) -> dict[str, FieldInfo]:
         """Defaults written as `Field(…)`: Python would hand over the Field itself."""
@@ -170,8 +190,12 @@ class Signature:
 
 
 def _named_parameters(function: Callable[..., Any], name: str) -> Mapping[str, inspect.Parameter]:
+    if not callable(function):
+        raise SignatureError(f"{function!r} is no function that could be called; a name is given as name=.")
     parameters = inspect.signature(function).parameters
-    for parameter in parameters.values():
+    for position, parameter in enumerate(parameters.values()):
+        if position == 0 and parameter.name in ("self", "cls") and parameter.annotation is _MISSING:
+            raise SignatureError(f"{name}: this is a method without its object; register the method of an object.")
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise SignatureError(f"{name}: parameter {parameter} has no name a client could give; write it out.")
     return parameters
@@ -182,6 +206,18 @@ def _annotated(function: Any) -> Any:
     while hasattr(function, "func"):
         function = function.func
     return function if inspect.isroutine(function) else function.__call__
+
+
+def _choices(schema: Any) -> Iterator[str]:
+    """Every value that a schema names, as text."""
+    if isinstance(schema, dict):
+        yield from map(str, [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())])
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _choices(part)
+
+
+def _wants_another_type(fault: ErrorDetails) -> bool:
+    return fault["type"].endswith("_type") or fault["type"] in _TYPE_FAULTS
 
 
 def _describes_itself(hint: Any) -> bool:

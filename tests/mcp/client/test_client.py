@@ -337,7 +337,7 @@ def test_a_callback_that_nobody_would_await_is_refused_at_once(name: str, callba
 async def test_progress_that_nobody_would_await_is_refused_at_once() -> None:
     server = ForeignServer({})
     async with connected(server) as client:
-        with pytest.raises(TypeError, match="^hears is an async function, which nobody would await"):
+        with pytest.raises(TypeError, match=r"^hears is an async function, which nobody would await"):
             await client.call_tool("x", progress=hears)  # type: ignore[arg-type]
     assert server.asked("tools/call") == []
 
@@ -381,7 +381,7 @@ async def test_a_client_may_be_entered_again_but_not_twice_at_once() -> None:
     with anyio.fail_after(5):
         for _ in range(2):
             async with client:
-                with pytest.raises(RuntimeError, match="^This client is connected already; make another Client"):
+                with pytest.raises(RuntimeError, match=r"^This client is connected already; make another Client"):
                     await client.__aenter__()
                 await client.ping()
     assert len(server.asked("initialize")) == 2
