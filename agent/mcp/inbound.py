@@ -39,7 +39,8 @@ class InboundRequests:
         scope = self._scopes[request.id] = anyio.CancelScope()
         self._pool.start(self._serve, request, context, scope, batch)
 
-    def withdraw(self, id: RequestId) -> None:
+    def withdraw(self, id: RequestId, reason: str) -> None:
+        logger.debug("request %r was withdrawn: %s", id, reason or "no reason was given")
         self._scopes[id].cancel()
 
     async def idle(self) -> None:

@@ -79,9 +79,10 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The other side no longer wants the answer it asked for."""
+    """The other side no longer wants the answer it asked for, and may say why."""
 
     id: RequestId
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,8 @@ class Peer:
                 if unwanted is None or unwanted not in self._owing:
                     return Told(message)  # it crossed our answer on the wire, or ends a subscription
                 self._owing.discard(unwanted)
-                return Withdrawn(unwanted)
+                reason = (params or {}).get("reason")
+                return Withdrawn(unwanted, reason if isinstance(reason, str) else "")
         return Told(message)
 
     def awaits(self, id: RequestId | None) -> bool:

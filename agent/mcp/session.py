@@ -243,8 +243,8 @@ class Session:
                     self._call_safely(waiter.on_progress, params)
             case Told(notification):
                 self._call_safely(self._handler.on_notification, notification)
-            case Withdrawn(id):
-                self._inbound.withdraw(id)
+            case Withdrawn(id, reason):
+                self._inbound.withdraw(id, reason)
             case Refused(reply):
                 await self._refuse(reply)
             case Stray() as stray:

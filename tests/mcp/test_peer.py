@@ -154,10 +154,12 @@ def test_abandoned_calls_are_not_remembered_for_ever() -> None:
     assert peer.receive(Result(2, "late")) is None
 
 
-def test_a_withdrawn_request_may_not_be_answered() -> None:
+@pytest.mark.parametrize(("said", "reason"), [({}, ""), ({"reason": "bored"}, "bored"), ({"reason": 7}, "")])
+def test_a_withdrawn_request_may_not_be_answered(said: dict[str, Any], reason: str) -> None:
     peer = Peer()
     peer.receive(Request("q", "a"))
-    assert peer.receive(cancelled("q")) == Withdrawn("q")
+    withdrawal = Notification("notifications/cancelled", {"requestId": "q"} | said)
+    assert peer.receive(withdrawal) == Withdrawn("q", reason)
     with pytest.raises(LocalProtocolError):
         peer.answer("q", 1)
 

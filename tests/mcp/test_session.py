@@ -399,7 +399,8 @@ async def test_a_handler_may_ask_back_before_it_answers() -> None:
         assert await far.hear() == Result("q", "there")
 
 
-async def test_a_withdrawn_handler_is_cancelled_and_answers_nothing() -> None:
+async def test_a_withdrawn_handler_is_cancelled_and_answers_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", "agent.mcp.inbound")
     ended = anyio.Event()
 
     async def slow(request: Request) -> Any:
@@ -411,11 +412,12 @@ async def test_a_withdrawn_handler_is_cancelled_and_answers_nothing() -> None:
     async with talking(Ear(slow)) as (session, far):
         await far.say(Request("q", "a"))
         await anyio.wait_all_tasks_blocked()
-        await far.say(Notification("notifications/cancelled", {"requestId": "q"}))
+        await far.say(Notification("notifications/cancelled", {"requestId": "q", "reason": "bored"}))
         await ended.wait()
         await session.idle()
         await session.notify("next")
         assert await far.hear() == Notification("next")
+    assert caplog.messages == ["request 'q' was withdrawn: bored"]
 
 
 async def test_a_handler_that_finishes_in_the_tick_it_is_withdrawn_answers_nothing() -> None:
