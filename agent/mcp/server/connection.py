@@ -83,6 +83,7 @@ class Connection:
         self._stateless, self._channel = Stateless(service, life), channel
         self._caller = Caller()
         self._declared: Json = {}
+        self._is_initialized = False
         self._subscribed: set[str] = set()
         self._staying = anyio.CancelScope()
         self._changes: dict[Change, None] = {}
@@ -130,6 +131,8 @@ class Connection:
                 return self._initialize(params)
             case "ping" | "shutdown":  # no part of the protocol, but some hosts take leave with it
                 return {}
+        self._is_initialized = True  # whether or not the client has said so
+        match request.method:
             case "logging/setLevel":
                 return self._set_level(params)
             case "resources/subscribe":
@@ -142,8 +145,11 @@ class Connection:
         return await serve(self._catalogue, request.method, params, call)
 
     def on_notification(self, notification: Notification) -> None:
-        if notification.method == "exit":  # what follows `shutdown` elsewhere
-            self._staying.cancel()
+        match notification.method:
+            case "notifications/initialized":
+                self._is_initialized = True
+            case "exit":  # what follows `shutdown` elsewhere
+                self._staying.cancel()
 
     def on_trouble(self, trouble: Garbled | Stray) -> None:
         if isinstance(trouble, Garbled):
@@ -199,7 +205,7 @@ class Connection:
     def _wants(self, change: Change) -> bool:
         method, name = change
         if name is None:
-            return declares(self._declared, method.split("/")[1])
+            return self._is_initialized and declares(self._declared, method.split("/")[1])
         return method == UPDATED and any(within(name, self._subscribed))
 
     def _tell_soon(self) -> None:

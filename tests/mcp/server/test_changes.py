@@ -55,6 +55,23 @@ async def changes(client: RawClient, number: int) -> list[tuple[str, Any]]:
     return [(message.method, message.params) for message in client.heard if isinstance(message, Notification)]
 
 
+@pytest.mark.parametrize("says_so", [True, False])
+async def test_nothing_is_announced_before_the_client_is_initialized(says_so: bool) -> None:
+    garden = a_garden()
+    who = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "0"}}
+    async with raw_client(garden, None) as client:
+        await client.ask("initialize", who)
+        garden.remove_prompt("ask")
+        assert await changes(client, 0) == []
+        if says_so:
+            await client.tell("notifications/initialized")
+            await client.ask("ping")
+        else:
+            await client.ask("tools/list")
+        garden.remove_tool("sow")
+        assert await changes(client, 1) == [("notifications/tools/list_changed", None)]
+
+
 async def test_what_is_registered_or_removed_later_is_announced_once_for_each_list() -> None:
     async with raw_client(a_garden()) as client:
         await client.call("sow")
