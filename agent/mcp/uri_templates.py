@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f]*")
@@ -38,10 +38,6 @@ class UriTemplate:
             return None
         values = {name: unquote(value) for name, value in found.groupdict().items()} | self._queried(query)
         return values if all(_stays(value, name in self._paths) for name, value in values.items()) else None
-
-    def expand(self, values: dict[str, str]) -> str:
-        """The URI with these values in it; missing ones are left out."""
-        return _EXPRESSION.sub(lambda found: _expanded(found.group(1), found.group(2), values), self.text)
 
     def _queried(self, query: str) -> dict[str, str]:
         pairs = (pair.partition("=") for pair in query.split("&") if pair)
@@ -95,19 +91,6 @@ def _stays(value: str, is_path: bool) -> bool:
         return False
     steps = re.split(r"[/\\]", value)
     return ".." not in steps and (len(steps) == 1 or (is_path and steps[0] != ""))
-
-
-def _expanded(operator: str, listed: str, values: dict[str, str]) -> str:
-    safe = "/:?#[]@!$&'()*+,;=" if operator in ("+", "#") else ""
-    names = [name.strip() for name in listed.split(",")]
-    given = [(name.removesuffix("*"), "/" if name.endswith("*") else "") for name in names]
-    known = [(name, quote(values[name], safe=safe + slash)) for name, slash in given if name in values]
-    if not known:
-        return ""
-    if operator in ("?", "&"):
-        return operator + "&".join(f"{name}={value}" for name, value in known)
-    between = operator if operator in ("/", ".") else ","
-    return (operator if operator in _LEADS else "") + between.join(value for _, value in known)
 
 
 def is_template(uri: str) -> bool:

@@ -14,9 +14,8 @@ from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, RequestI
 from agent.mcp.lifecycle import Capabilities, at_least, declared_for, declares
 from agent.mcp.server.content import Message
 from agent.mcp.server.dialogue import Caller, ClientRefused, Dialogue, Level
-from agent.mcp.server.forms import Form, SchemaForm, needs_newer
+from agent.mcp.server.elicitation import Form, SchemaForm, Visit, needs_newer, read_visit, visit_params
 from agent.mcp.server.sampling import Sample, SampleTools, ToolChoice, read_sample, sampling_params
-from agent.mcp.server.visits import Visit, read_visit, visit_params
 
 TOOL_ROUNDS = 10  # times a model may be asked in one `sample` that runs tools for it
 

@@ -1,10 +1,17 @@
-"""An elicitation form: a flat type to the JSON Schema a form may have, and the answer back to the type."""
+"""What a person is asked (section "Client Features, Elicitation"): forms, and pages to open in the browser.
+
+A form is a flat type, shown as the JSON Schema that a form may have; the answer becomes an instance of the type.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from agent.mcp.jsonrpc import INVALID_PARAMS, Params
 from agent.mcp.lifecycle import at_least
+from agent.mcp.server.dialogue import ClientRefused
 from agent.mcp.server.signature import SignatureError
 
 if TYPE_CHECKING:
@@ -68,6 +75,31 @@ class SchemaForm:
         if faults:
             raise FormFault("; ".join(fault.message for fault in faults))
         return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What became of a page (URL mode).
+
+    `action` says whether the person agreed to open it, which is not to say that they are done with it.
+    """
+
+    action: Literal["accept", "decline", "cancel"]
+    id: str | None = None
+
+
+def visit_params(message: str, url: str, revision: str) -> Params:
+    """The stateless era has no word for a page that is finished, and so no name for it."""
+    named = {} if at_least(revision, "2026-07-28") else {"elicitationId": secrets.token_urlsafe(16)}
+    return {"mode": "url", "message": message, "url": url, **named}
+
+
+def read_visit(answer: Any, params: Params) -> Visit:
+    """Raises ClientRefused where the client's answer names no action."""
+    action = answer.get("action") if isinstance(answer, dict) else None
+    if action not in ("accept", "decline", "cancel"):
+        raise ClientRefused(INVALID_PARAMS, "The client's answer to the page names no action.")
+    return Visit(action, params.get("elicitationId"))
 
 
 def needs_newer(schema: Json, revision: str) -> bool:

@@ -9,7 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
-from agent.mcp.server.forms import Form, FormFault, SchemaForm, needs_newer
+from agent.mcp.server.dialogue import ClientRefused
+from agent.mcp.server.elicitation import Form, FormFault, SchemaForm, Visit, needs_newer, read_visit, visit_params
 from agent.mcp.server.signature import SignatureError
 
 
@@ -131,3 +132,25 @@ def test_several_choices_at_once_need_the_newest_handshake() -> None:
     assert needs_newer(Form(Order).schema, "2025-06-18")
     assert not needs_newer(Form(Order).schema, "2025-11-25")
     assert not needs_newer(Form(Seat).schema, "2025-06-18")
+
+
+# Pages to open.
+
+
+def test_a_page_has_a_name_only_where_there_is_a_word_for_its_end() -> None:
+    plain = {"mode": "url", "message": "Sign in", "url": "https://a"}
+    assert visit_params("Sign in", "https://a", "2026-07-28") == plain
+    one, other = (visit_params("Sign in", "https://a", "2025-11-25") for _ in range(2))
+    assert one == {**plain, "elicitationId": one["elicitationId"]}
+    assert one["elicitationId"] != other["elicitationId"]
+
+
+def test_an_answer_is_read_for_its_action_alone() -> None:
+    assert read_visit({"action": "accept", "content": {"x": 1}}, {"elicitationId": "e"}) == Visit("accept", "e")
+    assert read_visit({"action": "cancel"}, {}) == Visit("cancel")
+
+
+@pytest.mark.parametrize("answer", [None, [], {}, {"action": "perhaps"}])
+def test_an_answer_that_is_none_is_an_error(answer: object) -> None:
+    with pytest.raises(ClientRefused, match=r"^The client's answer to the page names no action\.$"):
+        read_visit(answer, {})
