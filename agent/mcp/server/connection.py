@@ -141,7 +141,7 @@ class Connection:
                 self._subscribed.discard(self._resource(params))
                 return {}
         dialogue = SessionDialogue(self._session, request.id, self._channel if "headers" in context else None)
-        call = Context(self._caller, dialogue, request.id, _object(params.get("_meta")), self._lifespan)
+        call = Context(self._caller, dialogue, request, self._lifespan, context.get("token"))
         return await serve(self._catalogue, request.method, params, call)
 
     def on_notification(self, notification: Notification) -> None:

@@ -7,15 +7,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
 from agent.mcp.admission import MISSING_CAPABILITY
-from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, RequestId, as_request_id
+from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, Request, RequestId, as_request_id
 from agent.mcp.lifecycle import Capabilities, at_least, declared_for, declares
 from agent.mcp.server.content import Message
 from agent.mcp.server.dialogue import Caller, ClientRefused, Dialogue, Level
 from agent.mcp.server.elicitation import Form, SchemaForm, Visit, needs_newer, read_visit, visit_params
 from agent.mcp.server.sampling import Sample, SampleTools, ToolChoice, read_sample, sampling_params
+
+if TYPE_CHECKING:
+    from agent.mcp.transports.http_auth import Token
 
 TOOL_ROUNDS = 10  # times a model may be asked in one `sample` that runs tools for it
 
@@ -52,17 +55,30 @@ class Context:
     A function gets it by annotating any parameter with `Context`. In a plain `def`, which runs in a worker thread,
     call its methods through `anyio.from_thread.run`.
 
+    `token` is what the caller's access token says, where the server asks for one (`asgi(auth=…)`): `subject`, `client`,
+    `scopes`, `claims`; else None. `lifespan` is what the server's lifespan yielded.
+
     A client of revision 2026-07-28 is not waited for: a function that asks is run again from its start with the
     answers so far, which are matched by the order of the calls, or by `key`. An effect that comes before a question
     belongs into `once`.
     """
 
     def __init__(
-        self, caller: Caller, dialogue: Dialogue, request_id: RequestId, meta: Mapping[str, Any], lifespan: Any = None
+        self, caller: Caller, dialogue: Dialogue, request: Request, lifespan: Any = None, token: Token | None = None
     ) -> None:
-        self._caller, self._dialogue = caller, dialogue
-        self.request_id, self.meta, self.lifespan = request_id, meta, lifespan
+        self._caller, self._dialogue, self._request = caller, dialogue, request
+        self.lifespan, self.token = lifespan, token
         self._progressed, self._samples = -math.inf, 0
+
+    @property
+    def request_id(self) -> RequestId:
+        return self._request.id
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What the request says of itself, as on the wire."""
+        meta = (self._request.params or {}).get("_meta")
+        return meta if isinstance(meta, dict) else {}
 
     @property
     def revision(self) -> str:

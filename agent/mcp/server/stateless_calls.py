@@ -70,8 +70,7 @@ async def _begin(service: Service, call: Call, ledger: Ledger) -> Json:
 
 
 async def _run(service: Service, call: Call, dialogue: Dialogue) -> Json:
-    meta = call.params["_meta"]
-    context = Context(call.caller, dialogue, call.request.id, meta, call.life.lifespan)
+    context = Context(call.caller, dialogue, call.request, call.life.lifespan, call.context.get("token"))
     return await serve(service.catalogue, call.request.method, call.params, context)
 
 

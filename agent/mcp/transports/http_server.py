@@ -134,7 +134,7 @@ class HttpApp:
         elif path == self._door.path.rstrip("/"):
             await self._stream(method, headers, receive, send)
         elif self._old and (method, path) == ("GET", GET_PATH):
-            await self._old.get(scope, receive, send)
+            await self._old.get(scope, headers, receive, send)
         elif self._old and (method, path) == ("POST", POST_PATH):
             await self._speak(self._old, scope, headers, receive, send)
         else:

@@ -195,7 +195,7 @@ class Sessions:
 
 def context_of(headers: Headers) -> dict[str, Any]:
     """What a server gets to know of a request besides its message."""
-    return {"headers": headers, "principal": headers.owner or None}
+    return {"headers": headers, "principal": headers.owner or None, "token": headers.token}
 
 
 @contextmanager

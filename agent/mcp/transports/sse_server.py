@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs
@@ -11,7 +10,7 @@ from urllib.parse import parse_qs
 import anyio
 from anyio.abc import ObjectStream
 
-from agent.mcp.admission import refusal
+from agent.mcp.admission import Headers, refusal
 from agent.mcp.envelope import Closed, Envelope
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, MalformedMessage, decode, encode
 from agent.mcp.sse import encode_event
@@ -25,16 +24,17 @@ from agent.mcp.transports.http_responses import (
     send_refusal,
     while_connected,
 )
-from agent.mcp.transports.http_sessions import Serves, serve_contained
+from agent.mcp.transports.http_sessions import Serves, context_of, serve_contained
 
 GET_PATH, POST_PATH = "/sse", "/messages"
 WAITING = 64  # messages the server may be behind
 
 
 class OldSession(ObjectStream[Any]):
-    """A session as a channel for its server: everything it says goes out on `stream`."""
+    """A session as a channel for its server: everything it says goes out on `stream`. It is for `owner` alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, owner: str = "") -> None:
+        self.owner = owner
         self.stream = EventStream()
         self.posted, self._heard = anyio.create_memory_object_stream[Envelope](WAITING)
 
@@ -63,12 +63,12 @@ class OldSessions:
         for session in self._sessions.values():
             session.stream.end()
 
-    async def get(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def get(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Begin a session, and say where to post; it ends with the connection."""
         if len(self._sessions) >= self._limit:
             await send_refusal(send, refusal(503, INTERNAL_ERROR, "There are too many sessions; try again later."))
             return
-        id, session = secrets.token_urlsafe(24), OldSession()
+        id, session = secrets.token_urlsafe(24), OldSession(headers.owner)
         endpoint = f"{scope.get('root_path', '')}{POST_PATH}?session_id={id}"
         self._sessions[id] = session
         try:
@@ -79,10 +79,11 @@ class OldSessions:
             del self._sessions[id]
             await session.aclose()
 
-    async def post(self, scope: Scope, headers: Mapping[str, str], body: bytes, send: Send) -> None:
+    async def post(self, scope: Scope, headers: Headers, body: bytes, send: Send) -> None:
         """Take a message; the answer comes on the stream."""
         (id, *_) = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])
-        if not (session := self._sessions.get(id)):
+        session = self._sessions.get(id)
+        if session is None or session.owner != headers.owner:
             await send_refusal(send, refusal(404, INVALID_REQUEST, "There is no such session; begin with a GET."))
             return
         try:
@@ -91,5 +92,5 @@ class OldSessions:
             await send_refusal(send, refusal(400, error.code, f"The body is {error}.", error.id))
             return
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has just left
-            await session.posted.send(Envelope((message,), context={"headers": headers}))
+            await session.posted.send(Envelope((message,), context=context_of(headers)))
         await send_document(send, 202, b"")

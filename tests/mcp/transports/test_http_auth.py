@@ -11,7 +11,7 @@ import anyio
 import httpx2
 import pytest
 
-from agent.mcp import Server
+from agent.mcp import Context, Server
 from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
 from agent.mcp.server.catalogue import TASKS
 from agent.mcp.transports import http_auth
@@ -25,9 +25,9 @@ HOST = "http://localhost:8000"
 HERE = f"{HOST}/mcp"
 DESCRIBED = f'resource_metadata="{HOST}/.well-known/oauth-protected-resource/mcp"'
 TOKENS = {
-    "good": Token("ada", frozenset({HERE}), frozenset({"read"})),
+    "good": Token("ada", frozenset({HERE}), frozenset({"read"}), None, "cli", {"org": "acme"}),
     "bobs": Token("bob", frozenset({f"{HERE}/"}), frozenset({"read"})),
-    "strong": Token("ada", frozenset({HERE}), frozenset({"read", "write"})),
+    "strong": Token("ada", frozenset({HERE}), frozenset({"read", "write"}), None, "cli"),
     "admin": Token("ada", frozenset({HERE}), frozenset({"admin"})),
     "poor": Token("ada", frozenset({HERE})),
     "elsewhere": Token("ada", frozenset({"https://other.example/mcp"}), frozenset({"read"})),
@@ -64,6 +64,15 @@ def notes() -> Server:
     @server.tool
     async def count() -> int:
         return 2
+
+    @server.tool
+    async def whoami(ctx: Context) -> str:
+        token = ctx.token
+        return f"{token.subject} of {token.client} may {' '.join(token.scopes)}: {token.claims}" if token else "nobody"
+
+    @server.tool
+    async def ask(ctx: Context) -> str:
+        return (await ctx.elicit("Sure?", {"type": "object", "properties": {}})).action
 
     @server.tool(task="required")
     async def work() -> int:
@@ -110,17 +119,49 @@ async def begin(made: httpx2.AsyncClient, token: str) -> dict[str, str]:
 # Whose it is
 
 
-async def test_what_is_kept_for_one_is_not_for_another() -> None:
-    async def ask(token: str, method: str, about: str, **params: Any) -> Any:
-        meta = {REVISION_KEY: "2026-07-28", CAPABILITIES_KEY: {"extensions": {TASKS: {}}}}
-        named = {"mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": about}
-        body = request(method, _meta=meta, **params)
-        return (await made.post("/mcp", json=body, headers=headers(token, **named))).json()
+async def say(made: httpx2.AsyncClient, token: str, method: str, about: str, **params: Any) -> Any:
+    """What is answered to a request of the stateless era."""
+    able = {"extensions": {TASKS: {}}, "elicitation": {}}
+    named = {"mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": about}
+    body = request(method, _meta={REVISION_KEY: "2026-07-28", CAPABILITIES_KEY: able}, **params)
+    return (await made.post("/mcp", json=body, headers=headers(token, **named))).json()
 
+
+@pytest.mark.parametrize(
+    ("method", "more"), [("tasks/get", {}), ("tasks/update", {"inputResponses": {}}), ("tasks/cancel", {})]
+)
+async def test_a_task_of_one_is_no_task_for_another(method: str, more: dict[str, Any]) -> None:
     async with client(authorization()) as made:
-        task = (await ask("good", "tools/call", "work", name="work", arguments={}))["result"]["taskId"]
-        assert (await ask("bobs", "tasks/get", task, taskId=task))["error"]["code"] == -32602
-        assert (await ask("good", "tasks/get", task, taskId=task))["result"]["taskId"] == task
+        task = (await say(made, "good", "tools/call", "work", name="work", arguments={}))["result"]["taskId"]
+        refused = (await say(made, "bobs", method, task, taskId=task, **more))["error"]
+        assert (refused["code"], refused["message"]) == (-32602, f"There is no task {task!r}.")
+        for token in ("good", "strong"):
+            assert "result" in await say(made, token, method, task, taskId=task, **more)
+
+
+async def test_what_one_was_asked_cannot_be_answered_by_another() -> None:
+    call = {"name": "ask", "arguments": {}}
+    async with client(authorization()) as made:
+        asked = (await say(made, "good", "tools/call", "ask", **call))["result"]
+        (key,) = asked["inputRequests"]
+        call |= {"requestState": asked["requestState"], "inputResponses": {key: {"action": "decline"}}}
+        refused = (await say(made, "bobs", "tools/call", "ask", **call))["error"]
+        assert (refused["code"], refused["data"]) == (-32602, {"reason": "invalid_request_state"})
+        done = (await say(made, "strong", "tools/call", "ask", **call))["result"]
+        assert done["content"] == [{"type": "text", "text": "decline"}]
+
+
+async def test_a_tool_knows_who_calls_it_in_either_era() -> None:
+    who = "ada of cli may read: {'org': 'acme'}"
+    async with client(authorization()) as made:
+        modern = await say(made, "good", "tools/call", "whoami", name="whoami", arguments={})
+        session = await begin(made, "good")
+        answer = await made.post("/mcp", json=call("whoami"), headers=headers("good", **session))
+        assert [body["result"]["content"][0]["text"] for body in (modern, answer.json())] == [who, who]
+    async with client(None) as made:
+        session = await begin(made, "")
+        answer = await made.post("/mcp", json=call("whoami"), headers=headers(None, **session))
+        assert answer.json()["result"]["content"][0]["text"] == "nobody"
 
 
 # Metadata
@@ -270,3 +311,14 @@ async def test_the_older_transport_is_guarded_too() -> None:
         assert (await made.post("/messages", json=call("erase"), headers=headers("good"))).status_code == 403
         assert (await made.post("/messages", json=call("count"), headers=headers("good"))).status_code == 404
         assert (await made.post("/messages", content=b"{", headers=headers("good"))).status_code == 404
+
+
+async def test_a_session_of_the_older_transport_is_no_use_to_anybody_else() -> None:
+    async with client(authorization(), sse=True) as made, made.stream("GET", "/sse", headers=headers("good")) as stream:
+        events = stream.aiter_text()
+        where = (await anext(events)).split("data: ")[1].strip()
+        assert (await made.post(where, json=call("count"), headers=headers("bobs"))).status_code == 404
+        for message in (INITIALIZE, call("whoami")):
+            assert (await made.post(where, json=message, headers=headers("good"))).status_code == 202
+        await anext(events)
+        assert "ada of cli may read" in await anext(events)
