@@ -83,7 +83,7 @@ class Connection:
         self._stateless, self._channel = Stateless(service, life), channel
         self._caller = Caller()
         self._declared: Json = {}
-        self._is_initialized = False
+        self._is_initialized = self._has_discovered = False
         self._subscribed: set[str] = set()
         self._staying = anyio.CancelScope()
         self._changes: dict[Change, None] = {}
@@ -124,8 +124,11 @@ class Connection:
 
     async def on_request(self, request: Request, context: Mapping[str, Any]) -> Any:
         params = request.params or {}
-        if "_meta" in params and is_stateless(request) and not _is_handshake(request, context):
-            return await self._stateless.answer(request, context, partial(self._session.notify, about=request.id))
+        if self._stands_for_itself(request, context):
+            tell = partial(self._session.notify, about=request.id)
+            result = await self._stateless.answer(request, context, tell)
+            self._has_discovered |= request.method == "server/discover"
+            return result
         match request.method:
             case "initialize":
                 return self._initialize(params)
@@ -157,7 +160,14 @@ class Connection:
         else:
             logger.debug("The client answered what was not asked: %r", trouble.outcome.id)
 
+    def _stands_for_itself(self, request: Request, context: Mapping[str, Any]) -> bool:
+        """Whether it is of the stateless era, as all requests have to be of a client that began with discovery."""
+        if _is_handshake(request, context):
+            return False
+        return is_stateless(request) or (self._has_discovered and request.method != "shutdown")
+
     def _initialize(self, params: Params) -> Json:
+        self._has_discovered = False
         revision = settle(params.get("protocolVersion"))
         caller = self._caller
         caller.revision = revision

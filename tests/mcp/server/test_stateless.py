@@ -47,6 +47,34 @@ def a_server(**options: Any) -> Server:
     return server
 
 
+@pytest.mark.parametrize("params", [None, {}, {"_meta": {}}, {"_meta": 5}, {"_meta": {"progressToken": 1}}])
+async def test_after_discovery_each_request_has_to_say_who_asks(params: Any) -> None:
+    async with caller(Server("here")) as client:
+        await client.ask("server/discover")
+        for method in ("tools/list", "ping", "nonsense"):
+            refused = await client.raw.refusal(method, params)
+            assert (refused.code, refused.message) == (-32602, f"params._meta lacks {REVISION} and {CAPABILITIES}.")
+        assert await client.raw.ask("shutdown") == {}
+
+
+async def test_after_discovery_and_a_handshake_requests_may_be_of_either_era() -> None:
+    server = Server("here", offers=["tools"])
+    async with caller(server) as client:
+        await client.ask("server/discover")
+        offer = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+        await client.raw.ask("initialize", offer)
+        assert await client.raw.ask("tools/list") == {"tools": []}
+        assert (await client.ask("tools/list"))["resultType"] == "complete"
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", 5])
+async def test_discovery_that_was_refused_binds_to_nothing(version: Any) -> None:
+    async with caller(Server("here", offers=["tools"])) as client:
+        client.meta[REVISION] = version
+        await client.refusal("server/discover")
+        assert await client.raw.ask("tools/list") == {"tools": []}
+
+
 async def test_discovery_says_what_there_is() -> None:
     server = a_server(title="Here", instructions="Be kind.", caching=Caching(list_seconds=900, scope="public"))
     async with raw_client(server, None) as raw:
