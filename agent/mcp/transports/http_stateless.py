@@ -88,29 +88,33 @@ class Post:
 
     async def answer(self, reply: Result | Failure) -> None:
         reply, body = _encoded(reply)
-        if self._is_stream:
-            await self._say(encode_event(body), more=False)
-        else:
+        async with self._speaking():
+            if self._is_stream:
+                await send_part(self._send, encode_event(body), more=False)
+            else:
+                status = STATUS.get(reply.code, 200) if isinstance(reply, Failure) else 200
+                await send_document(self._send, status, body)
             self.is_over = True
-            await send_document(self._send, STATUS.get(reply.code, 200) if isinstance(reply, Failure) else 200, body)
 
-    async def _say(self, part: bytes, *, more: bool = True) -> None:
-        """Part of the stream, which begins with it. Who does not read it in time has gone away."""
+    async def _say(self, part: bytes) -> None:
+        """Send part of the stream, which begins with it."""
+        async with self._speaking():
+            if self.is_over:
+                return
+            if not self._is_stream:
+                await self._send({"type": "http.response.start", "status": 200, "headers": EVENT_LINES})
+                self._is_stream = True
+            await send_part(self._send, part)
+
+    @asynccontextmanager
+    async def _speaking(self) -> AsyncIterator[None]:
+        """One after the other; a client who does not take what is said in time has gone away."""
         try:
             with anyio.fail_after(STALL_SECONDS):
                 async with self._turn:
-                    await self._write(part, more)
+                    yield
         except OSError:
             self.scope.cancel()
-
-    async def _write(self, part: bytes, more: bool) -> None:
-        if self.is_over:
-            return
-        if not self._is_stream:
-            self._is_stream = True
-            await self._send({"type": "http.response.start", "status": 200, "headers": EVENT_LINES})
-        self.is_over = not more
-        await send_part(self._send, part, more=more)
 
 
 def _encoded(reply: Result | Failure) -> tuple[Result | Failure, bytes]:
