@@ -10,7 +10,7 @@ import pytest
 
 from agent.mcp.envelope import Envelope
 from agent.mcp.jsonrpc import Failure, Message, Notification, Request, Result, encode
-from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
+from agent.mcp.protocol import CAPABILITIES_KEY, REVISION_KEY
 from agent.mcp.transports.memory import MemoryChannel, channel_pair
 from tests.wire_schema import faults
 from tests.wire_watch import WatchedChannel, watched_app

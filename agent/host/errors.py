@@ -7,14 +7,11 @@ import json
 from agent.host.config_models import ServerTable
 from agent.host.oauth import holds_token
 from agent.host.oauth_errors import NotSignedIn
-from agent.mcp.admission import MISSING_CAPABILITY
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import Unauthorized
 from agent.mcp.jsonrpc import INVALID_PARAMS, NO_CODE
-from agent.mcp.lifecycle import URL_ELICITATION_REQUIRED
+from agent.mcp.protocol import MISSING_CAPABILITY, RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED
 from agent.mcp.session import McpError
-
-RESOURCE_NOT_FOUND = -32002  # in the handshake era
 
 
 class HostError(Exception):

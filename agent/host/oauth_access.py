@@ -25,7 +25,7 @@ from agent.host.oauth_lock import exclusive
 from agent.host.oauth_party import Party
 from agent.host.oauth_store import Credentials, Store
 from agent.mcp.exchange import origin
-from agent.mcp.routing import REVISION_HEADER
+from agent.mcp.protocol import REVISION_HEADER
 
 ATTEMPTS = 4  # to send one request: as it is, with a fresh token, with a new one, with a larger one
 STEPS = 2  # times that the same larger scope is asked for: a server may refuse it whatever is granted

@@ -26,7 +26,7 @@ from agent.host.oauth_provider import ClientMissing, ClientUnknown, Mended
 from agent.host.oauth_store import Credentials
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import excerpt, masked, origin
-from agent.mcp.routing import REVISION_HEADER
+from agent.mcp.protocol import REVISION_HEADER
 from agent.mcp.transports.http_faults import lost
 
 ANSWER_SECONDS = 30.0  # for one answer

@@ -25,23 +25,22 @@ from agent.mcp.jsonrpc import (
     parse,
 )
 from agent.mcp.lifecycle import HANDSHAKE_REVISIONS, STATELESS_REVISIONS
-from agent.mcp.routing import (
+from agent.mcp.protocol import (
     CAPABILITIES_KEY,
+    HEADER_MISMATCH,
     METHOD_HEADER,
+    MISSING_CAPABILITY,
     NAME_HEADER,
-    NAMED,
     REVISION_HEADER,
     REVISION_KEY,
-    decode_value,
-    revision_of,
+    SESSION_HEADER,
+    UNSUPPORTED_REVISION,
 )
+from agent.mcp.routing import NAMED, decode_value, revision_of
 
 if TYPE_CHECKING:
     from agent.mcp.transports.http_auth import Token
 
-HEADER_MISMATCH = -32020
-MISSING_CAPABILITY = -32021
-UNSUPPORTED_REVISION = -32022
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ANY = "*"
@@ -170,12 +169,12 @@ def read_post(headers: Headers, body: bytes) -> Stateless | Handshaken | Refusal
     if isinstance(message, Request):
         return _check_envelope(headers, message) or Stateless(message)
     if isinstance(message, Notification):
-        return _check_supported(headers.get(REVISION_HEADER), None) or Stateless(message)
+        return _check_supported(headers.get(REVISION_HEADER) or revision_of(message), None) or Stateless(message)
     return refusal(400, INVALID_REQUEST, "A server of this revision asks nothing, so there is nothing to answer.")
 
 
 def _in_session(headers: Mapping[str, str]) -> bool:
-    return "mcp-session-id" in headers
+    return SESSION_HEADER in headers
 
 
 def _check_envelope(headers: Headers, request: Request) -> Refusal | None:
@@ -186,6 +185,8 @@ def _check_envelope(headers: Headers, request: Request) -> Refusal | None:
         return refusal(400, HEADER_MISMATCH, f"Header {min(twice)} stands there twice.", request.id)
     if missing := [key for key in (REVISION_KEY, CAPABILITIES_KEY) if key not in meta]:
         return refusal(400, INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.", request.id)
+    if not isinstance(meta[REVISION_KEY], str):
+        return refusal(400, INVALID_PARAMS, f"{REVISION_KEY} must be a string.", request.id)
     for name, said in _mirrored(request, meta[REVISION_KEY]).items():
         if fault := _differs(headers.get(name), said):
             return refusal(400, HEADER_MISMATCH, f"Header {name} {fault}.", request.id)

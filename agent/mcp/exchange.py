@@ -15,11 +15,10 @@ from agent.mcp.envelope import Closed, ConnectionLost, Envelope, Garbled
 from agent.mcp.framing import read_line
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Message, Notification, Request, RequestId, Result
 from agent.mcp.lifecycle import at_least
-from agent.mcp.routing import REVISION_HEADER, revision_of, routing_headers
+from agent.mcp.protocol import RESUME_HEADER, REVISION_HEADER, SESSION_HEADER
+from agent.mcp.routing import revision_of, routing_headers
 
 JSON_TYPE, EVENT_TYPE = "application/json", "text/event-stream"
-SESSION_HEADER = "mcp-session-id"
-RESUME_HEADER = "last-event-id"
 EXCERPT = 160  # characters of a foreign body that are shown to people
 
 

@@ -14,17 +14,13 @@ from typing import Any
 
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params
-from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
+from agent.mcp.protocol import CAPABILITIES_KEY, CLIENT_KEY, REVISION_KEY, TASKS_EXTENSION
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_REVISIONS = ("2026-07-28",)
-TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
-CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 REVISIONS = (*HANDSHAKE_REVISIONS, *STATELESS_REVISIONS)
 NEWEST_HANDSHAKE = HANDSHAKE_REVISIONS[-1]
 
-URL_ELICITATION_REQUIRED = -32042
-"""The server's call cannot go on before the person has been to some pages (section "Elicitation", 2025-11-25)."""
 BEFORE_RETRY = "mcp-chat/beforeRetry"
 """In `_meta` of such a page, as whoever answers is given it: the call is made again as soon as it is answered."""
 

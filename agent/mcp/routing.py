@@ -14,13 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.mcp.jsonrpc import Notification, Request
-
-REVISION_KEY = "io.modelcontextprotocol/protocolVersion"
-CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
-REVISION_HEADER = "mcp-protocol-version"
-METHOD_HEADER = "mcp-method"
-NAME_HEADER = "mcp-name"
-PARAM_PREFIX = "mcp-param-"
+from agent.mcp.protocol import METHOD_HEADER, NAME_HEADER, PARAM_PREFIX, REVISION_HEADER, REVISION_KEY
 
 NAMED: Mapping[str, str] = {
     "tools/call": "name",

@@ -21,7 +21,7 @@ from agent.mcp.admission import (
     read_post,
 )
 from agent.mcp.jsonrpc import Failure, Notification, Request, Result
-from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
+from agent.mcp.protocol import CAPABILITIES_KEY, REVISION_KEY
 
 META = {REVISION_KEY: "2026-07-28", CAPABILITIES_KEY: {}}
 STATELESS = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list"}

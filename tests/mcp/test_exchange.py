@@ -35,7 +35,7 @@ from agent.mcp.exchange import (
     sniff,
 )
 from agent.mcp.jsonrpc import Failure, Message, Notification, Request, Result, encode
-from agent.mcp.routing import REVISION_KEY
+from agent.mcp.protocol import REVISION_KEY
 
 URL = "https://example.com/mcp"
 BOTH = {"content-type": "application/json", "accept": "application/json, text/event-stream"}

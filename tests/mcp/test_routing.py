@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.mcp.jsonrpc import Notification, Request, Result
+from agent.mcp.protocol import REVISION_KEY
 from agent.mcp.routing import (
-    REVISION_KEY,
     SAFE_INTEGER,
     Mirrored,
     decode_value,

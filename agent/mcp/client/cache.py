@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.mcp.jsonrpc import Params
+from agent.mcp.protocol import RESOURCE_UPDATED
 from agent.mcp.uri_templates import is_within
 
 CACHEABLE: Mapping[str, str | None] = {
@@ -71,7 +72,7 @@ class Cache:
         for stale in STALE.get(method, ()):
             self.drop(stale)
         uri = params.get("uri")
-        if method == "notifications/resources/updated" and isinstance(uri, str):
+        if method == RESOURCE_UPDATED and isinstance(uri, str):
             self._bump("resources/read")
             for key in [key for key in self._kept if key[0] == "resources/read" and _holds(key[1], uri)]:
                 del self._kept[key]

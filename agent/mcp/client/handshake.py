@@ -16,6 +16,7 @@ from agent.mcp.client.wishes import WishRefused, fulfil
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Notification, Params, Request
 from agent.mcp.lifecycle import NotOffered
+from agent.mcp.protocol import URL_ELICITATION_REQUIRED
 from agent.mcp.session import McpError, OnProgress, OnSending, Unreadable
 
 
@@ -55,7 +56,7 @@ class HandshakeClient:
             if not await self._began_anew(error, agreement):
                 raise
         except McpError as error:
-            if error.code != lifecycle.URL_ELICITATION_REQUIRED or not await self._visited(error.data):
+            if error.code != URL_ELICITATION_REQUIRED or not await self._visited(error.data):
                 raise
         return await self._session.request(method, params, on_progress=on_progress, on_sending=on_sending)
 

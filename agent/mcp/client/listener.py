@@ -10,6 +10,7 @@ from agent.mcp.client.deprecations import deprecated
 from agent.mcp.envelope import Garbled
 from agent.mcp.jsonrpc import Failure, Notification, Params, Request
 from agent.mcp.peer import PROGRESS, Stray
+from agent.mcp.protocol import RELATED_TASK
 from agent.mcp.session import McpError
 
 Answer = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
@@ -18,7 +19,6 @@ OnNotice = Callable[[str], None]
 Intercept = Callable[[str, Params], Params | None]
 """Hears a notification first, and gives what everybody else is told; None for nothing."""
 
-RELATED_TASK = "io.modelcontextprotocol/related-task"
 TROUBLES = 20  # different ones that are reported; the same one is reported once
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent.mcp.admission import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_REVISION
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND
 from agent.mcp.lifecycle import (
     HANDSHAKE_REVISIONS,
@@ -20,8 +19,7 @@ from agent.mcp.lifecycle import (
     HandshakeFailed,
     read_agreement,
 )
-
-SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+from agent.mcp.protocol import HEADER_MISMATCH, MISSING_CAPABILITY, SERVER_KEY, UNSUPPORTED_REVISION
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from agent.mcp import lifecycle
+from agent.mcp import lifecycle, protocol
 from agent.mcp.client import tasks
 from agent.mcp.client.cache import Cache, key_of
 from agent.mcp.client.mirrors import Mirrors
@@ -100,7 +100,7 @@ class StatelessClient:
             match result.get("resultType"):
                 case None | "complete":
                     return result, bool(added)
-                case "input_required":
+                case protocol.INPUT_REQUIRED:
                     added = await self._answer(method, result, round)
                 case "task" if method == "tools/call":
                     return await self._follow(result, on_progress), True

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from agent.mcp.admission import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_REVISION
 from agent.mcp.client.cache import CACHEABLE
 from agent.mcp.client.mirrors import Mirrors
 from agent.mcp.client.probing import newest, revisions
 from agent.mcp.client.tracing import TraceContext, passed_on
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import Params
-from agent.mcp.routing import REVISION_KEY
+from agent.mcp.protocol import HEADER_MISMATCH, LOG_LEVEL_KEY, MISSING_CAPABILITY, REVISION_KEY, UNSUPPORTED_REVISION
 from agent.mcp.session import McpError, OnProgress, OnSending, Session, Unreadable
 
 REPEATABLE = frozenset({*CACHEABLE, "prompts/get", "completion/complete"})
 """What may be asked again where the answer was lost on its way: nothing comes of it but the answer."""
-LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 
 
 class StatelessRequests:

@@ -19,11 +19,9 @@ from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import Params, RequestId, as_request_id
 from agent.mcp.lifecycle import NotOffered
 from agent.mcp.peer import CANCELLED
+from agent.mcp.protocol import ACKNOWLEDGED, RESOURCE_UPDATED, SUBSCRIPTION_KEY, TASK_CHANGED
 from agent.mcp.session import McpError, OnSending, Unreadable
 
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-TASK_CHANGED = "notifications/tasks"
-SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 ACKNOWLEDGE_SECONDS = 10.0  # for the server to say what it will tell
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 30.0  # before a stream that ended is asked for again
 
@@ -208,5 +206,5 @@ def missed(honoured: Wanted) -> list[tuple[str, Params]]:
     uris = honoured.get("resourceSubscriptions")
     return [
         *((f"notifications/{name}/list_changed", Params()) for name, wish in LISTS.items() if honoured.get(wish)),
-        *(("notifications/resources/updated", {"uri": uri}) for uri in (uris if isinstance(uris, list) else ())),
+        *((RESOURCE_UPDATED, {"uri": uri}) for uri in (uris if isinstance(uris, list) else ())),
     ]

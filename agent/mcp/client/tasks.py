@@ -14,10 +14,11 @@ from typing import Any
 import anyio
 
 from agent.mcp.client.task_news import TaskNews
-from agent.mcp.client.wishes import INPUT_REQUIRED, Handle, Questions, fulfil, read_questions
+from agent.mcp.client.wishes import Handle, Questions, fulfil, read_questions
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import NO_CODE, Params, as_failure
 from agent.mcp.lifecycle import NotOffered
+from agent.mcp.protocol import INPUT_REQUIRED
 from agent.mcp.session import McpError, OnProgress, Unreadable
 
 POLL_SECONDS = 0.5  # between two looks at a task, where the server does not say

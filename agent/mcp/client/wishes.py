@@ -15,11 +15,8 @@ import anyio
 
 from agent.mcp.jsonrpc import Failure, Params, Request, Result
 from agent.mcp.lifecycle import CLIENT_METHODS
+from agent.mcp.protocol import ASKING
 from agent.mcp.session import McpError, Unreadable
-
-INPUT_REQUIRED = "input_required"
-ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
-"""The requests that may be answered with questions."""
 
 Handle = Callable[[Request, Mapping[str, Any]], Awaitable[Result | Failure]]
 Questions = Mapping[str, Request]

@@ -10,12 +10,10 @@ from typing import Literal, Protocol
 
 from agent.mcp.jsonrpc import INVALID_PARAMS
 from agent.mcp.lifecycle import at_least
+from agent.mcp.protocol import TASKS_EXTENSION
 from agent.mcp.server.features import Completion, Prompt, Resource, Tool
 from agent.mcp.server.signature import Json, SignatureError
 from agent.mcp.session import McpError
-
-TASKS = "io.modelcontextprotocol/tasks"
-"""The extension in which tool calls may become tasks."""
 
 Kind = Literal["tools", "resources", "prompts", "completions"]
 
@@ -83,7 +81,7 @@ class Catalogue:
         if self.has("completions") and at_least(revision, "2025-03-26"):
             declared["completions"] = {}
         if at_least(revision, "2026-07-28") and any(tool.task for tool in self.tools.values()):
-            declared["extensions"] = {TASKS: {}}
+            declared["extensions"] = {TASKS_EXTENSION: {}}
         return declared
 
     def listed_tools(self, revision: str) -> list[Tool]:

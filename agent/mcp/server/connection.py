@@ -17,16 +17,15 @@ from agent.mcp.envelope import Channel, Closed, Garbled
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Params, Request, RequestId
 from agent.mcp.lifecycle import STATELESS_REVISIONS, declares, settle
 from agent.mcp.peer import Stray
-from agent.mcp.routing import REVISION_HEADER
+from agent.mcp.protocol import RESOURCE_NOT_FOUND, RESOURCE_UPDATED, REVISION_HEADER
 from agent.mcp.server.context import Context
 from agent.mcp.server.dialogue import LEVELS, Caller, ClientRefused
-from agent.mcp.server.features import RESOURCE_NOT_FOUND
 from agent.mcp.server.home import Home
 from agent.mcp.server.ledger import Ledger
 from agent.mcp.server.methods import serve
 from agent.mcp.server.service import Json, Life, Service
 from agent.mcp.server.stateless import Stateless, is_stateless
-from agent.mcp.server.subscribers import UPDATED, Change, within
+from agent.mcp.server.subscribers import Change, within
 from agent.mcp.session import McpError, Session
 
 if TYPE_CHECKING:
@@ -216,7 +215,7 @@ class Connection:
         method, name = change
         if name is None:
             return self._is_initialized and declares(self._declared, method.split("/")[1])
-        return method == UPDATED and any(within(name, self._subscribed))
+        return method == RESOURCE_UPDATED and any(within(name, self._subscribed))
 
     def _tell_soon(self) -> None:
         if self._tasks and not self._is_telling:

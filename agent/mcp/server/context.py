@@ -9,9 +9,9 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
-from agent.mcp.admission import MISSING_CAPABILITY
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, Request, RequestId, as_request_id
 from agent.mcp.lifecycle import Capabilities, at_least, declared_for, declares
+from agent.mcp.protocol import MISSING_CAPABILITY
 from agent.mcp.server.content import Message
 from agent.mcp.server.dialogue import Caller, ClientRefused, Dialogue, Level
 from agent.mcp.server.elicitation import Form, SchemaForm, Visit, needs_newer, read_visit, visit_params

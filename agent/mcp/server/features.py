@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from agent.mcp.admission import MISSING_CAPABILITY
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from agent.mcp.lifecycle import at_least
+from agent.mcp.protocol import MISSING_CAPABILITY
 from agent.mcp.routing import Mirrored, mirrored_arguments
 from agent.mcp.server.content import contents, message_for, messages, text
 from agent.mcp.server.context import Context
@@ -23,7 +23,6 @@ from agent.mcp.uri_templates import UriTemplate
 
 logger = logging.getLogger(__name__)
 
-RESOURCE_NOT_FOUND = -32002
 
 TaskSupport = Literal["optional", "required"]
 

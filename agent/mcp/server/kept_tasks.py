@@ -16,10 +16,9 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from agent.mcp.admission import MISSING_CAPABILITY
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, Params
 from agent.mcp.lifecycle import Capabilities, declares
-from agent.mcp.server.catalogue import TASKS
+from agent.mcp.protocol import MISSING_CAPABILITY, TASKS_EXTENSION
 from agent.mcp.server.ledger import Ledger, checked
 from agent.mcp.server.service import Json, Life
 from agent.mcp.server.task_store import FINAL, StoreFull, TaskRecord, TaskStore
@@ -200,6 +199,8 @@ class KeptTasks:
 
 def require_tasks(capabilities: Capabilities) -> None:
     """Raises McpError for a client that did not say, with this request, that it knows tasks."""
-    if not declares(capabilities, "extensions", TASKS):
-        needed: Json = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
-        raise McpError(MISSING_CAPABILITY, f"This needs a client that declares the extension {TASKS}.", needed)
+    if not declares(capabilities, "extensions", TASKS_EXTENSION):
+        needed: Json = {"requiredCapabilities": {"extensions": {TASKS_EXTENSION: {}}}}
+        raise McpError(
+            MISSING_CAPABILITY, f"This needs a client that declares the extension {TASKS_EXTENSION}.", needed
+        )

@@ -7,14 +7,12 @@ from typing import Any
 
 from agent.mcp.jsonrpc import Params
 from agent.mcp.lifecycle import declares
+from agent.mcp.protocol import ACKNOWLEDGED, SUBSCRIPTION_KEY, TASK_CHANGED
 from agent.mcp.server.home import Home
 from agent.mcp.server.kept_tasks import require_tasks
 from agent.mcp.server.service import Service
 from agent.mcp.server.stateless_calls import Call
-from agent.mcp.server.subscribers import TASK_CHANGED, Change, Subscriber, Wanted, read_wanted
-
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
+from agent.mcp.server.subscribers import Change, Subscriber, Wanted, read_wanted
 
 
 class Listening:

@@ -15,12 +15,10 @@ import anyio
 import anyio.lowlevel
 
 from agent.mcp.jsonrpc import INVALID_PARAMS, Params
+from agent.mcp.protocol import INPUT_REQUIRED
 from agent.mcp.server.ledger import Json, Ledger, checked
 from agent.mcp.server.seal import BrokenSeal, Seal, digest
 from agent.mcp.session import McpError
-
-ASKING = ("tools/call", "prompts/get", "resources/read")
-"""The methods that may be answered with questions."""
 
 TURNS = 5  # of the event loop in which tasks that were started together come to their questions
 
@@ -114,7 +112,7 @@ class Rounds:
         """The result that asks `questions`."""
         memory = (ledger.asked, ledger.answers, ledger.done)
         state = self._seal.close(memory, _place(method, params, principal))
-        return {"resultType": "input_required", "inputRequests": questions, "requestState": state}
+        return {"resultType": INPUT_REQUIRED, "inputRequests": questions, "requestState": state}
 
 
 async def run_round(dialogue: ReentryDialogue, run: Callable[[], Awaitable[Json]]) -> Json | None:

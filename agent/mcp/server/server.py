@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agent.mcp.background import background
 from agent.mcp.envelope import Channel
 from agent.mcp.jsonrpc import Failure, Request, Result
+from agent.mcp.protocol import RESOURCE_UPDATED, TASK_CHANGED
 from agent.mcp.server.catalogue import Catalogue, Kind
 from agent.mcp.server.connection import Connection
 from agent.mcp.server.dialogue import Level
@@ -19,7 +20,7 @@ from agent.mcp.server.running import said
 from agent.mcp.server.seal import Seal
 from agent.mcp.server.service import Caching, Identity, Life, LifespanFailed, Service
 from agent.mcp.server.stateless import Stateless
-from agent.mcp.server.subscribers import TASK_CHANGED, UPDATED, Change
+from agent.mcp.server.subscribers import Change
 from agent.mcp.server.task_store import MemoryTaskStore, TaskStore
 from agent.mcp.session import open_session
 
@@ -78,7 +79,7 @@ class Server(Registry):
 
         What is registered or removed while clients are connected is announced without further ado.
         """
-        self._announce((UPDATED, uri))
+        self._announce((RESOURCE_UPDATED, uri))
 
     def log(self, level: Level, data: Any, logger: str | None = None) -> None:
         """Send a log message that belongs to no request. May be called from any thread; `data` is any JSON.

@@ -6,11 +6,17 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from agent.mcp.admission import UNSUPPORTED_REVISION
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, Failure, Request, Result
-from agent.mcp.lifecycle import CLIENT_KEY, STATELESS_REVISIONS, declares
-from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
-from agent.mcp.server.catalogue import TASKS
+from agent.mcp.lifecycle import STATELESS_REVISIONS, declares
+from agent.mcp.protocol import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    LOG_LEVEL_KEY,
+    REVISION_KEY,
+    SERVER_KEY,
+    TASKS_EXTENSION,
+    UNSUPPORTED_REVISION,
+)
 from agent.mcp.server.dialogue import LEVELS, Caller
 from agent.mcp.server.kept_tasks import require_tasks
 from agent.mcp.server.listening import Listening
@@ -20,9 +26,6 @@ from agent.mcp.server.stateless_calls import Call, answer_call
 from agent.mcp.session import McpError
 
 logger = logging.getLogger(__name__)
-
-LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
-SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 
 
 class Stateless:
@@ -71,7 +74,7 @@ class Stateless:
         }
 
     def _keeps_tasks(self, caller: Caller) -> bool:
-        return declares(self._service.catalogue.capabilities(caller.revision), "extensions", TASKS)
+        return declares(self._service.catalogue.capabilities(caller.revision), "extensions", TASKS_EXTENSION)
 
     async def _ask_task(self, call: Call) -> Json:
         require_tasks(call.caller.capabilities)
@@ -94,14 +97,16 @@ def read_caller(meta: Any) -> Caller:
     """
     said: Mapping[str, Any] = meta if isinstance(meta, dict) else {}
     revision, capabilities, level = said.get(REVISION_KEY), said.get(CAPABILITIES_KEY), said.get(LOG_LEVEL_KEY)
+    if REVISION_KEY in said and not isinstance(revision, str):
+        raise McpError(INVALID_PARAMS, f"{REVISION_KEY} must be a string.")
     if REVISION_KEY in said and revision not in STATELESS_REVISIONS:  # first, for another may have other keys
         data = {"supported": list(STATELESS_REVISIONS), "requested": revision}
         raise McpError(UNSUPPORTED_REVISION, "This server does not speak that revision of the protocol.", data)
     if missing := [key for key in (REVISION_KEY, CAPABILITIES_KEY) if key not in said]:
         raise McpError(INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
     if not isinstance(capabilities, dict):
-        raise McpError(INVALID_PARAMS, f"{CAPABILITIES_KEY} must be an object")
+        raise McpError(INVALID_PARAMS, f"{CAPABILITIES_KEY} must be an object.")
     if level is not None and level not in LEVELS:
-        raise McpError(INVALID_PARAMS, f"{LOG_LEVEL_KEY} must be one of {', '.join(LEVELS)}")
+        raise McpError(INVALID_PARAMS, f"{LOG_LEVEL_KEY} must be one of {', '.join(LEVELS)}.")
     info = said.get(CLIENT_KEY)
     return Caller(str(revision), capabilities, info if isinstance(info, dict) else {}, level)

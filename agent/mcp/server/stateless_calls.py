@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from agent.mcp.admission import HEADER_MISMATCH
 from agent.mcp.jsonrpc import INTERNAL_ERROR, Params, Request
 from agent.mcp.lifecycle import declares
+from agent.mcp.protocol import ASKING, HEADER_MISMATCH, TASKS_EXTENSION
 from agent.mcp.routing import mismatch
-from agent.mcp.server.catalogue import TASKS
 from agent.mcp.server.context import Context
 from agent.mcp.server.dialogue import Caller, Dialogue
 from agent.mcp.server.features import Tool
 from agent.mcp.server.kept_tasks import require_tasks
 from agent.mcp.server.ledger import Ledger
 from agent.mcp.server.methods import serve
-from agent.mcp.server.reentry import ASKING, ReentryDialogue, Tell, run_round
+from agent.mcp.server.reentry import ReentryDialogue, Tell, run_round
 from agent.mcp.server.service import Json, Life, Service
 from agent.mcp.session import McpError
 
@@ -89,4 +88,4 @@ def _may_begin(tool: Tool, caller: Caller) -> bool:
     """Whether the call may become a task. Raises McpError if it must, and may not."""
     if tool.task == "required":
         require_tasks(caller.capabilities)
-    return tool.task is not None and declares(caller.capabilities, "extensions", TASKS)
+    return tool.task is not None and declares(caller.capabilities, "extensions", TASKS_EXTENSION)

@@ -9,14 +9,13 @@ from typing import Any
 import anyio
 
 from agent.mcp.jsonrpc import INVALID_PARAMS, Params
+from agent.mcp.protocol import RESOURCE_UPDATED, TASK_CHANGED
 from agent.mcp.session import McpError
 from agent.mcp.uri_templates import is_within
 
 Change = tuple[str, str | None]
 """The notification that announces it, and the URI or task it is about. Equal ones count as one."""
 
-UPDATED = "notifications/resources/updated"
-TASK_CHANGED = "notifications/tasks"
 BACKLOG = 1_000  # changes that wait for a client; beyond, a change within a resource counts as one of the whole
 
 _LISTS: Mapping[str, str] = {
@@ -84,7 +83,7 @@ class Subscriber:
             return change if method in self._methods else None
         if method == TASK_CHANGED:
             return change if name in self._tasks else None
-        if method != UPDATED:
+        if method != RESOURCE_UPDATED:
             return None
         known = next(within(name, self._uris), None)
         if known is None:

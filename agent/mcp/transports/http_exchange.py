@@ -11,7 +11,6 @@ import anyio
 
 from agent.mcp.envelope import Closed, ConnectionLost, Envelope, Garbled, Inbound
 from agent.mcp.exchange import (
-    SESSION_HEADER,
     Accepted,
     Known,
     Refused,
@@ -25,6 +24,7 @@ from agent.mcp.exchange import (
     unexpected,
 )
 from agent.mcp.jsonrpc import INVALID_REQUEST, Request, encode
+from agent.mcp.protocol import SESSION_HEADER
 from agent.mcp.routing import revision_of
 from agent.mcp.transports.http_streams import Incoming
 

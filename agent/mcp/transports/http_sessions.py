@@ -14,9 +14,9 @@ from anyio.abc import ObjectStream, TaskGroup
 from agent.mcp.admission import Handshaken, Headers, Refusal, refusal
 from agent.mcp.background import background
 from agent.mcp.envelope import Channel
-from agent.mcp.exchange import RESUME_HEADER, SESSION_HEADER
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, Failure, Message, Params, Request, Result
 from agent.mcp.lifecycle import at_least
+from agent.mcp.protocol import RESUME_HEADER, SESSION_HEADER
 from agent.mcp.sse import encode_event
 from agent.mcp.transports.event_store import EventStream
 from agent.mcp.transports.http_responses import (

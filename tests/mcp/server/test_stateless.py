@@ -105,8 +105,8 @@ async def test_discovery_says_what_there_is() -> None:
         ({REVISION: "2026-07-28", CAPABILITIES: {}, LOG_LEVEL: "loud"}, -32602, None),
         ({REVISION: "v999", CAPABILITIES: {}}, -32022, {"supported": ["2026-07-28"], "requested": "v999"}),
         ({REVISION: "2025-11-25", CAPABILITIES: {}}, -32022, {"supported": ["2026-07-28"], "requested": "2025-11-25"}),
-        ({REVISION: 7}, -32022, {"supported": ["2026-07-28"], "requested": 7}),
-        ({REVISION: None, CAPABILITIES: {}}, -32022, {"supported": ["2026-07-28"], "requested": None}),
+        ({REVISION: 7}, -32602, None),
+        ({REVISION: None, CAPABILITIES: {}}, -32602, None),
     ],
 )
 async def test_half_an_envelope_is_refused(meta: dict[str, Any], code: int, data: Any) -> None:

@@ -12,8 +12,7 @@ import httpx2
 import pytest
 
 from agent.mcp import Context, Server
-from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
-from agent.mcp.server.catalogue import TASKS
+from agent.mcp.protocol import CAPABILITIES_KEY, REVISION_KEY, TASKS_EXTENSION
 from agent.mcp.transports import http_auth
 from agent.mcp.transports.http_auth import Authorization, Token
 from agent.mcp.transports.http_server import asgi_app
@@ -121,7 +120,7 @@ async def begin(made: httpx2.AsyncClient, token: str) -> dict[str, str]:
 
 async def say(made: httpx2.AsyncClient, token: str, method: str, about: str, **params: Any) -> Any:
     """What is answered to a request of the stateless era."""
-    able = {"extensions": {TASKS: {}}, "elicitation": {}}
+    able = {"extensions": {TASKS_EXTENSION: {}}, "elicitation": {}}
     named = {"mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": about}
     body = request(method, _meta={REVISION_KEY: "2026-07-28", CAPABILITIES_KEY: able}, **params)
     return (await made.post("/mcp", json=body, headers=headers(token, **named))).json()

@@ -12,7 +12,7 @@ import pytest
 from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope, Garbled
 from agent.mcp.exchange import Refused, SessionLost, Unauthorized
 from agent.mcp.jsonrpc import Failure, Notification, Request, Result, encode
-from agent.mcp.routing import REVISION_KEY
+from agent.mcp.protocol import REVISION_KEY
 from agent.mcp.transports import http_client, http_exchange
 from agent.mcp.transports.http_client import http
 from tests.mcp.scripted_http import ACCEPTED, URL, Reply, Seen, event, events, result, talking_to

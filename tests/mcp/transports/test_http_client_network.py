@@ -11,7 +11,7 @@ from anyio.abc import SocketStream
 
 from agent.mcp.envelope import Channel, Closed, Envelope
 from agent.mcp.jsonrpc import Notification, Request, Result, encode
-from agent.mcp.routing import REVISION_KEY
+from agent.mcp.protocol import REVISION_KEY
 from agent.mcp.transports import http_exchange, http_streams
 from agent.mcp.transports.http_client import http
 from tests.mcp.scripted_http import event, result

@@ -15,7 +15,7 @@ from mcp_types import TextContent
 from agent.mcp.client.client import Client
 from agent.mcp.envelope import Channel, Closed, Envelope
 from agent.mcp.jsonrpc import Notification, Params, Request, Result
-from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
+from agent.mcp.protocol import CAPABILITIES_KEY, REVISION_KEY
 from agent.mcp.server.context import Context
 from agent.mcp.server.server import Server
 from agent.mcp.session import McpError, open_session

@@ -13,7 +13,7 @@ import pytest
 
 from agent.mcp.envelope import Envelope
 from agent.mcp.jsonrpc import Failure, Notification, Request, Result
-from agent.mcp.routing import CAPABILITIES_KEY, REVISION_KEY
+from agent.mcp.protocol import CAPABILITIES_KEY, REVISION_KEY
 from agent.mcp.server.reentry import Tell
 from agent.mcp.server.server import Server
 from agent.mcp.sse import KEEPALIVE
