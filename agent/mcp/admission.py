@@ -115,16 +115,18 @@ def refusal(status: int, code: int, sentence: str, id: RequestId | None = None, 
 
 
 def check_caller(headers: Mapping[str, str], hosts: Iterable[str], origins: Iterable[str]) -> Refusal | None:
-    """Whether the request was meant for us, and not made by a web page that found us on this machine.
+    """Why a request is refused by its Host or its Origin; None if it is not (section "Security Warning").
 
-    `hosts` are names without port, or `*`; a page may call from them, and from `origins` like `https://app.example`.
+    `hosts` are names without port, or `*`. A page may call where it comes from, from one of the `hosts`, and from
+    `origins` like `https://app.example`, or `*`.
     """
-    if ANY in hosts:
-        return None
     host, origin = headers.get("host", ""), headers.get("origin")
-    if _name(host) not in hosts:
+    if ANY not in hosts and _name(host) not in hosts:
         return refusal(403, INVALID_REQUEST, f"This server does not answer to the name {host!r}.")
-    if origin is None or origin in origins or _name(origin.partition("://")[2]) in hosts:
+    if origin is None or origin in origins or ANY in origins:
+        return None
+    place = origin.partition("://")[2].lower()
+    if place and (place == host.lower() or _name(place) in hosts):
         return None
     return refusal(403, INVALID_REQUEST, f"This server does not answer pages of {origin}.")
 

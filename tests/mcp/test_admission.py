@@ -82,7 +82,32 @@ def test_a_page_that_found_us_is_not(said: dict[str, str]) -> None:
 
 
 def test_a_server_for_everyone_answers_everyone() -> None:
-    assert check_caller({"host": "x.example", "origin": "https://y.example"}, ("*",), ()) is None
+    assert check_caller({"host": "x.example"}, ("*",), ()) is None
+    assert check_caller({"host": "x.example:81", "origin": "http://X.example:81"}, ("*",), ()) is None
+    assert check_caller({"host": "x.example", "origin": "https://y.example"}, ("*",), ("*",)) is None
+    assert check_caller({"host": "x.example", "origin": "https://y.example"}, ("*",), ("https://y.example",)) is None
+
+
+@pytest.mark.parametrize("origin", ["https://y.example", "http://x.example", "http://x.example:82", "null", ""])
+def test_where_every_host_is_answered_a_page_from_elsewhere_is_not(origin: str) -> None:
+    verdict = check_caller({"host": "x.example:81", "origin": origin}, ("*",), ("https://z.example",))
+    assert refused(verdict) == (403, -32600)
+
+
+@pytest.mark.parametrize("revision", [5, None, ["2026-07-28"]])
+def test_a_revision_that_is_no_text_is_an_invalid_param(revision: Any) -> None:
+    meta = {REVISION_KEY: revision, CAPABILITIES_KEY: {}}
+    sent = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}).encode()
+    verdict = read_post(headers(STATELESS), sent)
+    assert isinstance(verdict, Refusal)
+    assert (verdict.status, verdict.failure) == (400, Failure(1, -32602, f"{REVISION_KEY} must be a string."))
+
+
+def test_the_id_of_a_refused_body_is_named_in_a_sentence() -> None:
+    verdict = read_post(headers(STATELESS), b'{"jsonrpc":"2.0","id":null,"method":"tools/list"}')
+    assert isinstance(verdict, Refusal)
+    sentence = "The body is no message: its id must be a Unicode string or an integer."
+    assert (verdict.status, verdict.failure) == (400, Failure(None, -32600, sentence))
 
 
 # For what.

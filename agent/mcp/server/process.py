@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
@@ -17,9 +17,37 @@ from agent.mcp.transports.stdio_server import StdioServerChannel, standard_strea
 
 if TYPE_CHECKING:
     from agent.mcp.server.server import Server
+    from agent.mcp.transports.http_run import HttpOptions
 
 USAGE, INTERRUPTED = 2, 130  # exit codes
 HIGHEST_PORT = 65_535
+
+
+HELP = """\
+{name} is an MCP server. It speaks JSON-RPC on stdin and stdout, one message a line.
+
+--http HOST:PORT       speak Streamable HTTP there instead
+--tls-cert FILE        encrypted, with this certificate
+--tls-key FILE         and this key, if it is not in the same file
+--allow-host NAME      answer to this name too; may be repeated
+--allow-origin ORIGIN  answer web pages of this origin, such as https://app.example; may be repeated
+--per-second NUMBER    requests of one client in the long run
+--burst NUMBER         requests of one client at once
+--open NUMBER          requests of one client that are under way at the same time
+"""
+_FOLLOWED_BY = {
+    "--http": "HOST:PORT",
+    "--tls-cert": "a FILE",
+    "--tls-key": "a FILE",
+    "--allow-host": "a NAME",
+    "--allow-origin": "an ORIGIN",
+    "--per-second": "a NUMBER",
+    "--burst": "a NUMBER",
+    "--open": "a NUMBER",
+}
+
+Options = Mapping[str, Sequence[str]]
+"""What was given for each option, in order."""
 
 
 def run(server: Server, arguments: Sequence[str] | None = None) -> None:
@@ -28,26 +56,23 @@ def run(server: Server, arguments: Sequence[str] | None = None) -> None:
         case []:
             _run_stdio(server)
         case ["-h" | "--help"]:
-            _say(f"{server.name} is an MCP server. It speaks JSON-RPC on stdin and stdout, one message a line;")
-            _say(
-                "with --http HOST:PORT it speaks Streamable HTTP there, encrypted with --tls-cert FILE --tls-key FILE."
-            )
+            _say(HELP.format(name=server.name).rstrip())
         case given:
             options = _options(server, given)
             if "--http" not in options:
-                _refuse(server, "--tls-cert and --tls-key are for --http HOST:PORT.")
-            _run_http(server, options["--http"], options.get("--tls-cert"), options.get("--tls-key"))
+                _refuse(server, f"{next(iter(options))} is for --http HOST:PORT.")
+            _run_http(server, options)
 
 
-def _options(server: Server, given: Sequence[str]) -> dict[str, str]:
-    options, rest = dict[str, str](), list(given)
+def _options(server: Server, given: Sequence[str]) -> Options:
+    options, rest = dict[str, list[str]](), list(given)
     while rest:
         name = rest.pop(0)
-        if name not in ("--http", "--tls-cert", "--tls-key"):
+        if name not in _FOLLOWED_BY:
             _refuse(server, f"unknown argument {name}; start it without arguments, or with --http HOST:PORT.")
         if not rest:
-            _refuse(server, f"{name} needs {'HOST:PORT' if name == '--http' else 'a FILE'} after it.")
-        options[name] = rest.pop(0)
+            _refuse(server, f"{name} needs {_FOLLOWED_BY[name]} after it.")
+        options.setdefault(name, []).append(rest.pop(0))
     return options
 
 
@@ -63,18 +88,42 @@ async def _serve_stdio(server: Server, reading: int, writing: int) -> None:
         await server.serve(channel)
 
 
-def _run_http(server: Server, address: str, chain: str | None, key: str | None) -> None:
+def _run_http(server: Server, options: Options) -> None:
+    address = options["--http"][-1]
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > HIGHEST_PORT:
         _refuse(server, f"--http needs HOST:PORT, such as 127.0.0.1:8000, and not {address}.")
-    if key and not chain:
+    if "--tls-key" in options and "--tls-cert" not in options:
         _refuse(server, "--tls-key needs --tls-cert.")
     with _exits(server):
-        from agent.mcp.transports.http_run import Certificate, run_http
+        from agent.mcp.transports.http_run import run_http
 
         server.prepare()
-        certificate = Certificate(chain, key) if chain else None
-        run_http(server, host.strip("[]") or "127.0.0.1", int(port), certificate=certificate)
+        run_http(server, host.strip("[]") or "127.0.0.1", int(port), _http_options(server, options))
+
+
+def _http_options(server: Server, given: Options) -> HttpOptions:
+    from agent.mcp.transports.http_limits import Limits
+    from agent.mcp.transports.http_run import Certificate, HttpOptions
+
+    def last(name: str) -> str | None:
+        return given[name][-1] if name in given else None
+
+    def number(name: str) -> int | None:
+        text = last(name)
+        if text is not None and not (text.isdecimal() and int(text)):
+            _refuse(server, f"{name} needs a whole number of at least 1, and not {text}.")
+        return int(text) if text else None
+
+    chain = last("--tls-cert")
+    limits = {"per_second": number("--per-second"), "burst": number("--burst"), "open": number("--open")}
+    set_ones = {name: value for name, value in limits.items() if value is not None}
+    return HttpOptions(
+        Certificate(chain, last("--tls-key")) if chain else None,
+        tuple(given.get("--allow-host", ())),
+        tuple(given.get("--allow-origin", ())),
+        Limits(**set_ones) if set_ones else None,
+    )
 
 
 @contextmanager

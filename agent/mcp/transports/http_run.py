@@ -26,6 +26,11 @@ EVERYWHERE = ("", "0.0.0.0", "::")
 UNENCRYPTED = (
     "Warning: everybody on the way here can read, and change, what is said. Use --tls-cert and --tls-key, or 127.0.0.1."
 )
+ANY_HOST = (
+    "Warning: every Host is answered, so web pages can reach this server by DNS rebinding. "
+    "Name the hosts that are its own with --allow-host."
+)
+ONE_HOST = "Only requests to {host} are answered. Name other hosts that lead here with --allow-host."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +46,47 @@ class Certificate:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.chain, self.key, password=_no_password)
         except (OSError, ValueError) as error:
             files = " and ".join(filter(None, (self.chain, self.key)))
-            raise OSError(f"{files} cannot be used for TLS: {error}") from error
+            raise OSError(f"{files} cannot be used for TLS: {self._reason(error)}") from error
+
+    def _reason(self, error: OSError | ValueError) -> str:
+        if not isinstance(error, ssl.SSLError) or error.reason == "KEY_VALUES_MISMATCH":
+            return str(error)
+        if self.key is None:
+            return "it does not hold both a certificate and its key; name the file of the key with --tls-key."
+        return "they do not hold a certificate and its key in PEM format."
 
 
-def run_http(
-    server: Serves, host: str, port: int, *, sse: bool = False, certificate: Certificate | None = None
-) -> None:
+@dataclass(frozen=True, slots=True)
+class HttpOptions:
+    """How a process serves HTTP.
+
+    `hosts` are names it answers to besides its own, `origins` the web pages that may call it from elsewhere. `limits`
+    are those of each client; without them, the default ones hold wherever other machines can reach it. `sse` adds the
+    endpoints of the transport of 2024-11-05.
+    """
+
+    certificate: Certificate | None = None
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    limits: Limits | None = None
+    sse: bool = False
+
+
+DEFAULTS = HttpOptions()
+
+
+def run_http(server: Serves, host: str, port: int, options: HttpOptions = DEFAULTS) -> None:
     """Serve until interrupted. The URL is printed on stderr; port 0 is any free one.
 
-    On an address of this machine alone, only pages and programs of this machine are answered; on every address
-    (`0.0.0.0`), whoever can reach it, each within `Limits`.
+    On an address of this machine alone, only pages and programs of this machine are answered. On every address
+    (`0.0.0.0`) whatever Host is asked for is answered, if `options` name none. Pages are answered where they come from.
 
     Raises:
         OSError: the address cannot be had, or the certificate cannot be used.
         Exception: what the server's lifespan raised.
         KeyboardInterrupt: interrupted; every connection has been closed in order.
     """
+    certificate = options.certificate
     if certificate:
         certificate.check()
     listening = listen(host, port)
@@ -66,10 +96,18 @@ def run_http(
         _say(f"{scheme}://{shown}:{listening.getsockname()[1]}{PATH}")
         if not (certificate or is_local):
             _say(UNENCRYPTED)
-        hosts = (ANY,) if host in EVERYWHERE else (*LOOPBACK, shown.lower())
-        app = asgi_app(server, path=PATH, sse=sse, allowed_hosts=hosts)
-        limits = None if is_local else Limits()
+        if not (options.hosts or is_local):
+            _say(ANY_HOST if host in EVERYWHERE else ONE_HOST.format(host=shown))
+        hosts = _hosts(host, shown, options.hosts)
+        app = asgi_app(server, path=PATH, sse=options.sse, allowed_hosts=hosts, allowed_origins=options.origins)
+        limits = options.limits or (None if is_local else Limits())
         uvicorn_server(app, certificate, limits).run(sockets=[listening])
+
+
+def _hosts(host: str, shown: str, named: tuple[str, ...]) -> tuple[str, ...]:
+    if host in EVERYWHERE:
+        return (*LOOPBACK, *map(str.lower, named)) if named else (ANY,)
+    return (*LOOPBACK, shown.lower(), *map(str.lower, named))
 
 
 def _no_password() -> str:

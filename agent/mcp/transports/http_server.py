@@ -50,9 +50,9 @@ def asgi_app(
     a balancer, requests with the same `Mcp-Session-Id` must reach the same worker.
 
     `allowed_hosts` are the names the server answers to (without port, `*` for any), `allowed_origins` the web pages
-    that may call it besides those on the same hosts, such as `https://app.example`. `max_body` is in bytes; `retry` is
-    the time in milliseconds after which a client should take up a broken stream. `sse` adds the endpoints of the
-    transport of 2024-11-05, `/sse` and `/messages`. `auth` says who is let in at all.
+    that may call it besides its own and those on the same hosts, such as `https://app.example` (`*` for any).
+    `max_body` is in bytes; `retry` is the time in milliseconds after which a client should take up a broken stream.
+    `sse` adds the endpoints of the transport of 2024-11-05, `/sse` and `/messages`. `auth` says who is let in at all.
 
     Mounted in another app, which does not run its lifespan, it needs `async with app.running():` round its life.
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from agent.mcp.jsonrpc import Request, encode
+from agent.mcp.server.process import HELP
 
 PYTHON = [sys.executable, "-m", "servers.demo"]
 NOISY = """
@@ -165,7 +166,11 @@ def test_a_person_at_a_terminal_is_told_what_to_do() -> None:
         (["--http"], 2, "demo: --http needs HOST:PORT after it."),
         (["--http", ":0", "--tls-cert"], 2, "demo: --tls-cert needs a FILE after it."),
         (["--http", ":0", "--tls-key", "key.pem"], 2, "demo: --tls-key needs --tls-cert."),
-        (["--tls-cert", "cert.pem"], 2, "demo: --tls-cert and --tls-key are for --http HOST:PORT."),
+        (["--tls-cert", "cert.pem"], 2, "demo: --tls-cert is for --http HOST:PORT."),
+        (["--allow-host", "a.example"], 2, "demo: --allow-host is for --http HOST:PORT."),
+        (["--http", ":0", "--allow-origin"], 2, "demo: --allow-origin needs an ORIGIN after it."),
+        (["--http", ":0", "--burst", "0"], 2, "demo: --burst needs a whole number of at least 1, and not 0."),
+        (["--http", ":0", "--per-second", "x"], 2, "demo: --per-second needs a whole number of at least 1, and not x."),
         (
             ["--http", ":0", "--tls-cert", "gone.pem", "--tls-key", "key.pem"],
             2,
@@ -175,8 +180,7 @@ def test_a_person_at_a_terminal_is_told_what_to_do() -> None:
         (
             ["--help"],
             0,
-            "demo is an MCP server. It speaks JSON-RPC on stdin and stdout, one message a line;\n"
-            "with --http HOST:PORT it speaks Streamable HTTP there, encrypted with --tls-cert FILE --tls-key FILE.",
+            HELP.format(name="demo").rstrip(),
         ),
     ],
 )

@@ -24,8 +24,7 @@ SCRIPT = """
 import sys
 from agent.mcp.server.context import Context
 from agent.mcp.server.server import Server
-from agent.mcp.transports.http_run import run_http
-from agent.mcp.transports.http_server import asgi_app
+from agent.mcp.transports.http_run import HttpOptions, run_http
 
 server = Server("hello")
 
@@ -35,7 +34,7 @@ async def greet(ctx: Context, name: str) -> str:
     return f"Hello, {name}!"
 
 try:
-    run_http(server, sys.argv[1], 0, sse=True)
+    run_http(server, sys.argv[1], 0, HttpOptions(sse=True))
 except KeyboardInterrupt:
     raise SystemExit(130)
 """
