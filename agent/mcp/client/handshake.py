@@ -9,10 +9,10 @@ import anyio
 
 from agent.mcp import lifecycle
 from agent.mcp.client import core_tasks
+from agent.mcp.client.input_requests import InputRefused, answer_all
 from agent.mcp.client.opening import Opening
 from agent.mcp.client.pages import read_all
 from agent.mcp.client.tracing import TraceContext, passed_on
-from agent.mcp.client.wishes import WishRefused, fulfil
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Notification, Params, Request
 from agent.mcp.lifecycle import NotOffered
@@ -125,8 +125,8 @@ class HandshakeClient:
             str(number): Request(number, "elicitation/create", {**page, **more}) for number, page in enumerate(pages)
         }
         try:
-            answers = await fulfil(asked, self._session.handle)
-        except WishRefused:
+            answers = await answer_all(asked, self._session.handle)
+        except InputRefused:
             return False
         return all(isinstance(answer, Mapping) and answer.get("action") == "accept" for answer in answers.values())
 

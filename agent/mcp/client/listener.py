@@ -1,4 +1,4 @@
-"""What a client does when the server speaks: answers its wishes, passes on what it tells, bears its noise."""
+"""What a client does with what the server sends: answers requests, passes notifications on, reports what is malformed."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ from anyio.abc import TaskGroup
 from agent.mcp import lifecycle, protocol
 from agent.mcp.client import tasks
 from agent.mcp.client.cache import Cache, key_of
+from agent.mcp.client.input_requests import answer_all, read_input_required
 from agent.mcp.client.mirrors import Mirrors
 from agent.mcp.client.opening import Opening
 from agent.mcp.client.pages import read_all
 from agent.mcp.client.stateless_requests import StatelessRequests
 from agent.mcp.client.subscriptions import Subscriptions, without_tag
 from agent.mcp.client.tracing import TraceContext
-from agent.mcp.client.wishes import fulfil, read_wishes
 from agent.mcp.jsonrpc import INVALID_PARAMS, Notification, Params
 from agent.mcp.lifecycle import Agreement, NotOffered
 from agent.mcp.session import McpError, OnProgress, OnSending, Unreadable
@@ -112,10 +112,10 @@ class StatelessClient:
         return await tasks.follow(task, self._requests.send, self._handle, self._subscriptions.following, on_progress)
 
     async def _answer(self, method: str, result: Mapping[str, Any], round: int) -> Params:
-        wishes = read_wishes(method, result)
-        if not wishes.questions:
+        needed = read_input_required(method, result)
+        if not needed.requests:
             await anyio.sleep(min(FIRST_PAUSE * 2**round, LONGEST_PAUSE))
-        return wishes.answered(await fulfil(wishes.questions, self._handle))
+        return needed.answered(await answer_all(needed.requests, self._handle))
 
     async def _list_tools(self) -> None:
         self._cache.drop("tools/list")

@@ -71,8 +71,8 @@ class Subscriptions:
     def follow_lists(self, capabilities: Mapping[str, Any]) -> None:
         """Hear when a list changes, as far as the server declares that it can."""
         wanted = {
-            wish: True
-            for name, wish in LISTS.items()
+            key: True
+            for name, key in LISTS.items()
             if isinstance(settings := capabilities.get(name), dict) and settings.get("listChanged")
         }
         if wanted:
@@ -205,6 +205,6 @@ def missed(honoured: Wanted) -> list[tuple[str, Params]]:
     """What may have changed while nobody listened."""
     uris = honoured.get("resourceSubscriptions")
     return [
-        *((f"notifications/{name}/list_changed", Params()) for name, wish in LISTS.items() if honoured.get(wish)),
+        *((f"notifications/{name}/list_changed", Params()) for name, key in LISTS.items() if honoured.get(key)),
         *((RESOURCE_UPDATED, {"uri": uri}) for uri in (uris if isinstance(uris, list) else ())),
     ]

@@ -13,8 +13,8 @@ from typing import Any
 
 import anyio
 
+from agent.mcp.client.input_requests import Handle, InputRequests, answer_all, read_input_requests
 from agent.mcp.client.task_news import TaskNews
-from agent.mcp.client.wishes import Handle, Questions, fulfil, read_questions
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import NO_CODE, Params, as_failure
 from agent.mcp.lifecycle import NotOffered
@@ -44,8 +44,8 @@ class Task:
     raw: Mapping[str, Any]
 
     @property
-    def questions(self) -> Questions:
-        return read_questions("tasks/get", self.raw.get("inputRequests"))
+    def input_requests(self) -> InputRequests:
+        return read_input_requests("tasks/get", self.raw.get("inputRequests"))
 
 
 def read_task(raw: Any) -> Task:
@@ -70,12 +70,12 @@ async def follow(
 ) -> Mapping[str, Any]:
     """The result of the call that became this task. Leaving early cancels the task.
 
-    `send` sends a request, `handle` answers the server's questions, `following` hears of the task by its id.
+    `send` sends a request, `handle` answers its input requests, `following` hears of the task by its id.
 
     Raises:
         McpError: the task failed, or the server knows nothing of it any more.
         Unreadable: the server cancelled it or let it lie, or says what cannot be read.
-        WishRefused: what the server wanted to know was refused.
+        InputRefused: an input request was refused on our side.
         ConnectionLost: the server is gone.
     """
     task = read_task(created)
@@ -118,13 +118,13 @@ class _Watch:
             self._on_progress({"progress": self._looks, "message": task.note})
 
     async def _answer(self, task: Task) -> bool:
-        """Whether there was anything new to answer: a question stays in sight until the answer has arrived."""
-        questions = {key: asked for key, asked in task.questions.items() if key not in self._answered}
-        if questions:
-            answers = await fulfil(questions, self._handle)
+        """Whether there was anything new to answer: a request stays listed until its response has arrived."""
+        requests = {key: asked for key, asked in task.input_requests.items() if key not in self._answered}
+        if requests:
+            answers = await answer_all(requests, self._handle)
             self._answered |= answers.keys()
             await self._send("tasks/update", {"taskId": self._id, "inputResponses": answers})
-        return bool(questions)
+        return bool(requests)
 
     def _read(self, told: Mapping[str, Any]) -> Task:
         self._looks += 1

@@ -84,7 +84,7 @@ TOOLS = SAMPLE | {"tools": [tool("x")]}
         (None, "no/such", None, Failure("q", METHOD_NOT_FOUND, "this client does not offer no/such")),
     ],
 )
-async def test_a_wish_is_served_if_it_was_declared(capabilities: Any, method: str, params: Any, answer: Any) -> None:
+async def test_a_request_is_served_if_it_was_declared(capabilities: Any, method: str, params: Any, answer: Any) -> None:
     server = ForeignServer({})
     async with connected(server, answer=echo, capabilities=capabilities) as client:
         assert await ask(server, client, method, params) == answer
@@ -149,7 +149,7 @@ async def test_a_tool_that_samples_inside_its_own_call_is_no_deadlock() -> None:
         assert (await client.call_tool("x")).content == (TextContent(text="yes"),)
 
 
-async def test_a_withdrawn_wish_is_cancelled_and_not_answered() -> None:
+async def test_a_withdrawn_request_is_cancelled_and_not_answered() -> None:
     begun, ended = anyio.Event(), anyio.Event()
 
     async def ponder(method: str, params: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from mcp_types import Completion, TextContent
 
 from agent.mcp.client.client import Client
-from agent.mcp.client.wishes import WishRefused
+from agent.mcp.client.input_requests import InputRefused
 from agent.mcp.envelope import Envelope
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Notification, Request
 from agent.mcp.lifecycle import NotOffered
@@ -230,7 +230,7 @@ async def test_a_missing_capability_without_a_name_is_the_servers_error(data: An
             await client.call_tool("x")
 
 
-# Questions before the result.
+# InputRequests before the result.
 
 
 async def test_all_questions_are_answered_and_the_request_is_sent_again_with_the_state_as_it_came() -> None:
@@ -302,7 +302,7 @@ async def test_a_declined_form_is_an_answer(action: str) -> None:
 
 
 @pytest.mark.parametrize(("method", "params"), [("sampling/createMessage", SAMPLE), ("roots/list", {})])
-async def test_a_refused_wish_ends_the_call_with_a_sentence_and_withdraws_the_others(method: str, params: Any) -> None:
+async def test_a_refused_input_request_ends_the_call_and_cancels_the_others(method: str, params: Any) -> None:
     withdrawn: list[str] = []
 
     async def refuse(asked: str, params: Any) -> Mapping[str, Any]:
@@ -315,9 +315,9 @@ async def test_a_refused_wish_ends_the_call_with_a_sentence_and_withdraws_the_ot
             withdrawn.append(asked)
         return {}
 
-    question = asks("state", who=("elicitation/create", FORM), wish=(method, params))
+    question = asks("state", who=("elicitation/create", FORM), which=(method, params))
     async with modern({"tools/call": question}, answer=refuse) as (client, server):
-        with pytest.raises(WishRefused) as caught:
+        with pytest.raises(InputRefused) as caught:
             await client.call_tool("x")
     assert (
         str(caught.value) == f"The server cannot go on: it asked for {method}, and that was refused: User rejected it"
@@ -328,7 +328,7 @@ async def test_a_refused_wish_ends_the_call_with_a_sentence_and_withdraws_the_ot
 async def test_what_was_not_declared_is_refused_too() -> None:
     question = asks(None, draft=("sampling/createMessage", SAMPLE))
     async with modern({"tools/call": question}) as (client, _):
-        with pytest.raises(WishRefused, match="refused: this client does not offer sampling/createMessage"):
+        with pytest.raises(InputRefused, match="refused: this client does not offer sampling/createMessage"):
             await client.call_tool("x")
 
 
@@ -338,7 +338,7 @@ async def test_an_answer_that_breaks_down_ends_the_call_and_nothing_else() -> No
 
     question = asks(None, who=("elicitation/create", FORM))
     async with modern({"tools/call": question}, answer=break_down) as (client, _):
-        with pytest.raises(WishRefused, match="refused: Internal error"):
+        with pytest.raises(InputRefused, match="refused: Internal error"):
             await client.call_tool("x")
         await client.ping()
 

@@ -10,9 +10,9 @@ import anyio
 import pytest
 from mcp_types import TextContent
 
+from agent.mcp.client.input_requests import InputRefused
 from agent.mcp.client.task_news import TaskNews
 from agent.mcp.client.tasks import Task, follow, read_task
-from agent.mcp.client.wishes import WishRefused
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.jsonrpc import NO_CODE, Failure, Notification
 from agent.mcp.session import McpError, Unreadable
@@ -125,11 +125,11 @@ async def test_questions_are_answered_once_each_while_the_task_goes_on() -> None
     assert asked == ["elicitation/create"] * 2
 
 
-async def test_a_refused_wish_cancels_the_task() -> None:
-    wish = {"q": {"method": "roots/list"}}
-    far = server(seen("input_required", inputRequests=wish))
+async def test_a_refused_input_request_cancels_the_task() -> None:
+    requests = {"q": {"method": "roots/list"}}
+    far = server(seen("input_required", inputRequests=requests))
     async with connected(far) as client:
-        with pytest.raises(WishRefused, match="this client does not offer roots/list"):
+        with pytest.raises(InputRefused, match="this client does not offer roots/list"):
             await client.call_tool("x")
     assert far.asked("tasks/cancel") == [{"taskId": "tk", "_meta": meta()}]
 

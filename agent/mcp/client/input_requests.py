@@ -1,8 +1,8 @@
-"""What a server of the stateless era wants to know before it answers (section "Multi Round-Trip Requests", 2026-07-28).
+"""Requests that a server answers with requests for input (section "Multi Round-Trip Requests", 2026-07-28).
 
-Instead of asking us in the middle of our request, it answers the request with its questions. We answer them all, and
-send the request again. `state` is the server's own: it goes back as it came, with that one request, and nobody looks
-into it.
+Instead of sending requests in the middle of ours, the server answers ours with `input_required`. We answer all of its
+input requests and send our request again. `requestState` belongs to the server: it goes back unchanged, with that one
+request, and is never interpreted.
 """
 
 from __future__ import annotations
@@ -19,46 +19,48 @@ from agent.mcp.protocol import ASKING
 from agent.mcp.session import McpError, Unreadable
 
 Handle = Callable[[Request, Mapping[str, Any]], Awaitable[Result | Failure]]
-Questions = Mapping[str, Request]
+InputRequests = Mapping[str, Request]
 """By the server's key; the id of each request is that key."""
 
 
-class WishRefused(McpError):
-    """The server's wish was refused on our side, so its call was given up. The server did not say this: we do."""
+class InputRefused(McpError):
+    """An input request was refused on our side, so the call was given up. The error is ours, not the server's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    questions: Questions
+class InputRequired:
+    """A result of type `input_required`; `state` is its `requestState`."""
+
+    requests: InputRequests
     state: str | None
 
     def answered(self, answers: Mapping[str, Any]) -> Params:
         """What is added to the params of the request, to send it again."""
-        responses = {"inputResponses": dict(answers)} if self.questions else {}
+        responses = {"inputResponses": dict(answers)} if self.requests else {}
         return responses if self.state is None else {**responses, "requestState": self.state}
 
 
-def read_wishes(method: str, result: Mapping[str, Any]) -> Wishes:
-    """Raises Unreadable if the request may not be answered so, or the answer asks nothing that may be asked."""
+def read_input_required(method: str, result: Mapping[str, Any]) -> InputRequired:
+    """Raises Unreadable if `method` may not be answered so, or there are neither input requests nor a state."""
     state = result.get("requestState")
-    questions = read_questions(method, result.get("inputRequests"))
+    requests = read_input_requests(method, result.get("inputRequests"))
     if method not in ASKING:
         raise Unreadable(f"The server answered {method} with questions, which it may not.")
     if state is not None and not isinstance(state, str):
         raise Unreadable(f"The server answered {method} with a state that is no text.")
-    if state is None and not questions:
+    if state is None and not requests:
         raise Unreadable(f"The server answered {method} with questions, and asks nothing.")
-    return Wishes(questions, state)
+    return InputRequired(requests, state)
 
 
-def read_questions(method: str, raw: Any) -> Questions:
-    """Raises Unreadable if it holds what is no question, or one that may not be asked."""
+def read_input_requests(method: str, raw: Any) -> InputRequests:
+    """Raises Unreadable if one of them is malformed, or of a method that a server may not request."""
     if raw is not None and not isinstance(raw, dict):
         raise Unreadable(f"The server answered {method} with questions that cannot be read.")
-    return {key: _read_question(method, key, question) for key, question in (raw or {}).items()}
+    return {key: _read_input_request(method, key, request) for key, request in (raw or {}).items()}
 
 
-def _read_question(method: str, key: str, raw: Any) -> Request:
+def _read_input_request(method: str, key: str, raw: Any) -> Request:
     match raw:
         case {"method": str(asked), **rest} if asked in CLIENT_METHODS:
             params = rest.get("params")
@@ -67,27 +69,27 @@ def _read_question(method: str, key: str, raw: Any) -> Request:
     raise Unreadable(f"The server answered {method} with a question that may not be asked: {named}.")
 
 
-async def fulfil(questions: Questions, handle: Handle) -> dict[str, Any]:
-    """The answers to all of them, asked at once.
+async def answer_all(requests: InputRequests, handle: Handle) -> dict[str, Any]:
+    """The answers to all of them, worked out concurrently.
 
     Raises:
-        WishRefused: one was refused. The others are withdrawn.
+        InputRefused: one was refused. The others are cancelled.
     """
     answers: dict[str, Any] = {}
-    refused: list[WishRefused] = []
+    refused: list[InputRefused] = []
 
-    async def answer(key: str, question: Request) -> None:
-        match await handle(question, {}):
+    async def answer(key: str, request: Request) -> None:
+        match await handle(request, {}):
             case Result(value=value):
                 answers[key] = value
             case Failure(code=code, message=message, data=data):
-                sentence = f"The server cannot go on: it asked for {question.method}, and that was refused: {message}"
-                refused.append(WishRefused(code, sentence, data))
+                sentence = f"The server cannot go on: it asked for {request.method}, and that was refused: {message}"
+                refused.append(InputRefused(code, sentence, data))
                 tasks.cancel_scope.cancel()
 
     async with anyio.create_task_group() as tasks:
-        for key, question in questions.items():
-            tasks.start_soon(answer, key, question)
+        for key, request in requests.items():
+            tasks.start_soon(answer, key, request)
     if refused:
         raise refused[0]
     return answers
