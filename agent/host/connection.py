@@ -11,7 +11,7 @@ import anyio
 
 from agent import __version__
 from agent.chat.events import Noticed, ServerChanged
-from agent.host.errors import ServerUnavailable, explained
+from agent.host.errors import ServerUnavailable, explained, loss
 from agent.host.faults import innermost
 from agent.host.lifeline import Lifeline
 from agent.host.offers import CHANGES, FETCH, Offers, fetch
@@ -201,7 +201,7 @@ class Connection:
             with self._waits.patient(patience):
                 return await send(client)
         except ConnectionLost as error:
-            raise ServerUnavailable(self._mask(f"{self._about()}: {explained(error, self.table)}")) from error
+            raise ServerUnavailable(self._mask(loss(self.name, self.table, error))) from error
         except (NotOffered, Unreadable) as error:
             raise ServerUnavailable(f"{self.name}: {error}") from error
         except McpError:
@@ -269,10 +269,6 @@ class Connection:
     @property
     def _stderr(self) -> str:
         return self._mask(stderr_of(self._transport))
-
-    def _about(self) -> str:
-        """A process that cannot be asked is gone; of a URL that is not certain."""
-        return self.name if self.table.url else f"The server {self.name} is gone"
 
     def view(self) -> ServerView:
         return ServerView(

@@ -51,3 +51,11 @@ def explained(error: ConnectionLost, table: ServerTable) -> str:
     if holds_token(table):
         return f"{error} It does not take the token in this server's headers: put one there that it gave you."
     return f"{error} Put the token that it gave you into this server's headers."
+
+
+def loss(name: str, table: ServerTable, error: ConnectionLost) -> str:
+    """Why a server does not answer. A process that cannot be asked is gone; of a URL that is not certain."""
+    said = explained(error, table)
+    if isinstance(error, NotSignedIn):  # which names the server itself
+        return said
+    return f"{name}: {said}" if table.url else f"The server {name} is gone: {said}"

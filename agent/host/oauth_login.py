@@ -78,7 +78,10 @@ def _find(config: Config, server: str) -> tuple[str, ServerTable]:
     """Its name and its table. One that is not configured needs nothing but its URL."""
     if server not in config.servers and re.match("https?://", server):
         known = [(name, table) for name, table in config.servers.items() if table.url == server]
-        return known[0] if known else parse_spec(server, config.servers, Path())
+        try:
+            return known[0] if known else parse_spec(server, config.servers, Path())
+        except ConfigError:
+            raise ConfigError(f"{server} is no address of a server; write https://HOST/PATH.") from None
     table = config.servers.get(server)
     if table is None:
         for disabled in config.disabled:

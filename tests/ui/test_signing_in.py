@@ -44,14 +44,19 @@ class Place:
     folder: Path
     there: World
     said: bytes = b""
+    configured: bool = True
     _names: list[str] = field(default_factory=list)
 
     def configure(self, *, required: bool = False) -> None:
         text = CONFIG.format(url=self.there.url, required=str(required).lower())
         (self.folder / "config.toml").write_text(text)
 
+    @property
+    def hint(self) -> str:
+        return f"Run: mcp-chat login far -c {self.folder / 'config.toml'}"
+
     def arguments(self, *more: str) -> list[str]:
-        return ["-c", str(self.folder / "config.toml"), *more]
+        return [*(("-c", str(self.folder / "config.toml")) if self.configured else ()), *more]
 
     def command(self, *arguments: str) -> Sequence[str]:
         return [sys.executable, "-m", "agent", *self.arguments(*arguments)]
@@ -75,10 +80,10 @@ class Place:
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     @asynccontextmanager
-    async def login(self) -> AsyncIterator[tuple[Process, str]]:
+    async def login(self, server: str = "far") -> AsyncIterator[tuple[Process, str]]:
         """A login that waits for whoever opens the page with this address."""
         async with await anyio.open_process(
-            self.command("login", "far"), cwd=ROOT, env=self.environ, stdin=PIPE, stdout=PIPE, stderr=PIPE
+            self.command("login", server), cwd=ROOT, env=self.environ, stdin=PIPE, stdout=PIPE, stderr=PIPE
         ) as process:
             assert process.stderr
             shown = ""
@@ -87,14 +92,14 @@ class Place:
                 if "paste that address here" in shown:
                     break
             self.said += shown.encode()
-            yield process, shown.splitlines()[1]
+            yield process, next(line for line in shown.splitlines() if line.startswith("http"))
 
     def written(self) -> dict[str, bytes]:
         """Every file that is there now."""
         return {path.name: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
 
-    async def sign_in(self) -> None:
-        async with self.login() as (process, url):
+    async def sign_in(self, server: str = "far") -> None:
+        async with self.login(server) as (process, url):
             assert "go back to mcp-chat" in await follow(url)
             assert await process.wait() == 0
 
@@ -132,7 +137,7 @@ async def test_the_list_of_servers_says_who_is_signed_in_and_logout_ends_it(tmp_
         code, out, _ = await here.run("servers", "--json")
         [server] = json.loads(out)
         assert (code, server["state"], server["sign_in"]) == (1, "failed", "not signed in")
-        assert server["detail"] == "far wants you to sign in. Run: mcp-chat login far"
+        assert server["detail"] == f"far wants you to sign in. {here.hint}"
         await here.sign_in()
         code, out, _ = await here.run("servers")
         assert (code, out.splitlines()[0].split(", ")[:4]) == (0, ["far: ready", "http", "2026-07-28", "signed in"])
@@ -150,7 +155,7 @@ async def test_a_script_is_told_how_to_sign_in_and_fails_only_if_it_must(
         here.configure(required=required)
         ended, _, said = await here.run("-p", "hello")
         assert ended == code
-        assert "far wants you to sign in. Run: mcp-chat login far" in said
+        assert f"far wants you to sign in. {here.hint}" in said
         assert here.there.authority.counted == {}
 
 
@@ -194,15 +199,65 @@ async def test_no_secret_stands_in_anything_that_a_run_writes(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "code", "said"),
     [
-        (("login", "fra"), "There is no server named 'fra'. Did you mean 'far'?"),
-        (("login", "near", "-s", "near=bundled:demo"), "near runs on this machine; only a server with a url can be "
+        (("login", "fra"), 2, "There is no server named 'fra'. Did you mean 'far'?"),
+        (("login", "near", "-s", "near=bundled:demo"), 2, "near runs on this machine; only a server with a url can be "
          "signed in to."),
-        (("login", "gone", "-s", "gone=http://127.0.0.1:9/mcp"), "The server at http://127.0.0.1:9/mcp refused the "
+        (("login", "http://"), 2, "http:// is no address of a server; write https://HOST/PATH."),
+        (("login", "gone", "-s", "gone=http://127.0.0.1:9/mcp"), 1, "The server at http://127.0.0.1:9/mcp refused the "
          "connection; is it running?"),
     ],
 )  # fmt: skip
-async def test_what_cannot_be_signed_in_to_is_told(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+async def test_what_cannot_be_signed_in_to_is_told(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
     async with place(tmp_path) as here:
-        assert await here.run(*arguments) == (1, "", f"{said}\n")
+        assert await here.run(*arguments) == (code, "", f"{said}\n")
+
+
+async def test_a_server_of_the_command_line_is_signed_in_to_by_its_url(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        here.configured = False
+        url = here.there.url
+        _, _, said = await here.run("call", "add", "a=3", "b=5", "-s", url)
+        assert f"127.0.0.1 wants you to sign in. Run: mcp-chat login {url}\n" in said
+        await here.sign_in(url)
+        code, out, _ = await here.run("call", "add", "a=3", "b=5", "-s", url)
+        assert (code, out) == (0, "8\n")
+        assert await here.run("logout", url) == (0, "You are signed out of 127.0.0.1.\n", "")
+
+
+async def test_what_a_script_was_refused_is_granted_by_the_login_that_it_was_told_of(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        await here.sign_in()
+        code, _, said = await here.run("call", "far/delete_note", "id=7")
+        told = f"far wants you to sign in. It asks for more than was granted: notes:write. {here.hint}\n"
+        assert (code, said) == (1, told)
+        await here.sign_in()
+        assert await here.run("call", "far/delete_note", "id=7") == (0, "deleted 7\n", "")
+
+
+async def test_a_sign_in_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        (tmp_path / "data").write_text("in its place")
+        async with here.login() as (process, url):
+            await follow(url)
+            assert process.stderr
+            said = (await process.stderr.receive()).decode()
+            assert await process.wait() == 1
+        assert said == (
+            f"You have signed in to far, but that cannot be kept for the next run: File exists: {tmp_path / 'data'}.\n"
+        )
+
+
+async def test_a_wrong_address_may_be_followed_by_the_right_one(tmp_path: Path) -> None:
+    async with place(tmp_path) as here, here.login() as (process, url):
+        assert process.stdin
+        await process.stdin.send(f"hello\n{await location(url)}\n".encode())
+        assert await process.wait() == 0
+        assert process.stderr
+        assert "".join([text async for text in TextReceiveStream(process.stderr)]).splitlines() == [
+            "That is not the address that this page ends at, or not all of it.",
+            "If it ends at an address that does not load, paste that address here.",
+        ]
