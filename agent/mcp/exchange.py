@@ -92,18 +92,18 @@ class Head:
 
 
 @dataclass(slots=True)
-class Known:
-    """What the handshake left to be repeated with every later request: the session's id, and the revision.
+class SessionHeaders:
+    """The headers that every request after the handshake repeats: the id of the session, and the revision.
 
     Revisions before 2025-06-18 do not know the header that names one.
     """
 
-    session: str | None = None
+    id: str | None = None
     revision: str | None = None
 
     def headers(self) -> dict[str, str]:
-        known = {SESSION_HEADER: self.session, REVISION_HEADER: self.revision}
-        return {name: value for name, value in known.items() if value is not None}
+        headers = {SESSION_HEADER: self.id, REVISION_HEADER: self.revision}
+        return {name: value for name, value in headers.items() if value is not None}
 
     def learn(self, item: object) -> None:
         """The revision, from the answer to `initialize`."""
@@ -114,7 +114,7 @@ class Known:
                 self.revision = revision if says_so else None
 
 
-def post_headers(message: Message, known: Known, context: Mapping[str, object]) -> dict[str, str]:
+def post_headers(message: Message, session: SessionHeaders, context: Mapping[str, object]) -> dict[str, str]:
     """The headers of the POST that carries `message`.
 
     `context["params"]` is what `routing.mirror` gave for the arguments of a tool. The rest stands in the message
@@ -126,13 +126,13 @@ def post_headers(message: Message, known: Known, context: Mapping[str, object]) 
         return headers | routing_headers(message, params if isinstance(params, dict) else None)
     if isinstance(message, Request) and message.method == "initialize":
         return headers
-    return headers | known.headers()
+    return headers | session.headers()
 
 
-def get_headers(known: Known, last_id: str | None = None) -> dict[str, str]:
+def get_headers(session: SessionHeaders, last_id: str | None = None) -> dict[str, str]:
     """The headers of the GET for a stream, or for the rest of one that broke off after event `last_id`."""
     resume = {} if last_id is None else {RESUME_HEADER: last_id}
-    return {"accept": EVENT_TYPE, **known.headers(), **resume}
+    return {"accept": EVENT_TYPE, **session.headers(), **resume}
 
 
 def read_head(head: Head) -> Meaning:

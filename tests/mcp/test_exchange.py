@@ -14,10 +14,10 @@ from agent.mcp.exchange import (
     Accepted,
     Head,
     Json,
-    Known,
     Moved,
     Refused,
     Rejected,
+    SessionHeaders,
     SessionLost,
     Sse,
     Unauthorized,
@@ -39,7 +39,7 @@ from agent.mcp.protocol import REVISION_KEY
 
 URL = "https://example.com/mcp"
 BOTH = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-KNOWN = Known("s1", "2025-11-25")
+SESSION = SessionHeaders("s1", "2025-11-25")
 STATELESS = {"name": "add", "_meta": {REVISION_KEY: "2026-07-28"}}
 
 
@@ -51,16 +51,16 @@ def head(status: int, url: str = URL, **headers: str) -> Head:
 
 
 @pytest.mark.parametrize(
-    ("message", "known", "more"),
+    ("message", "session", "more"),
     [
-        (Request(1, "initialize", {}), KNOWN, {}),
-        (Request(1, "tools/list"), Known(), {}),
-        (Request(1, "tools/list"), KNOWN, {"mcp-session-id": "s1", "mcp-protocol-version": "2025-11-25"}),
-        (Notification("x"), Known(revision="2025-06-18"), {"mcp-protocol-version": "2025-06-18"}),
-        (Result(1, {}), KNOWN, {"mcp-session-id": "s1", "mcp-protocol-version": "2025-11-25"}),
+        (Request(1, "initialize", {}), SESSION, {}),
+        (Request(1, "tools/list"), SessionHeaders(), {}),
+        (Request(1, "tools/list"), SESSION, {"mcp-session-id": "s1", "mcp-protocol-version": "2025-11-25"}),
+        (Notification("x"), SessionHeaders(revision="2025-06-18"), {"mcp-protocol-version": "2025-06-18"}),
+        (Result(1, {}), SESSION, {"mcp-session-id": "s1", "mcp-protocol-version": "2025-11-25"}),
         (
             Request(1, "tools/call", STATELESS),
-            KNOWN,
+            SESSION,
             {
                 "mcp-protocol-version": "2026-07-28",
                 "mcp-method": "tools/call",
@@ -70,17 +70,17 @@ def head(status: int, url: str = URL, **headers: str) -> Head:
         ),
     ],
 )
-def test_a_post_says_what_its_era_wants(message: Message, known: Known, more: dict[str, str]) -> None:
-    assert post_headers(message, known, {"params": {"Region": "eu"}}) == BOTH | more
+def test_a_post_says_what_its_era_wants(message: Message, session: SessionHeaders, more: dict[str, str]) -> None:
+    assert post_headers(message, session, {"params": {"Region": "eu"}}) == BOTH | more
 
 
 def test_a_message_with_nothing_to_mirror_needs_no_context() -> None:
-    assert "mcp-name" in post_headers(Request(1, "tools/call", STATELESS), Known(), {})
+    assert "mcp-name" in post_headers(Request(1, "tools/call", STATELESS), SessionHeaders(), {})
 
 
 def test_a_get_names_its_session_and_the_place_to_resume() -> None:
-    assert get_headers(Known()) == {"accept": "text/event-stream"}
-    assert get_headers(KNOWN, "7") == {
+    assert get_headers(SessionHeaders()) == {"accept": "text/event-stream"}
+    assert get_headers(SESSION, "7") == {
         "accept": "text/event-stream",
         "mcp-session-id": "s1",
         "mcp-protocol-version": "2025-11-25",
@@ -100,9 +100,9 @@ def test_a_get_names_its_session_and_the_place_to_resume() -> None:
     ],
 )
 def test_the_revision_is_learned_from_the_answer_to_initialize(item: Any, revision: str | None) -> None:
-    known = Known("s1", "2025-11-25")
-    known.learn(item)
-    assert known == Known("s1", revision)
+    session = SessionHeaders("s1", "2025-11-25")
+    session.learn(item)
+    assert session == SessionHeaders("s1", revision)
 
 
 # What an answer means, by its head.

@@ -24,10 +24,10 @@ from agent.mcp.exchange import (
     Accepted,
     Head,
     Json,
-    Known,
     Moved,
     Refused,
     Rejected,
+    SessionHeaders,
     Sse,
     Unnamed,
     answers,
@@ -169,15 +169,15 @@ def test_any_reply_means_something(head: Head, body: bytes, about: RequestId, in
     assert any(isinstance(item, Closed) or answers(item, about) for item in items)
 
 
-@given(arrivals(messages()), ids | st.none(), st.builds(Known, st.none() | texts, st.none() | texts), objects)
+@given(arrivals(messages()), ids | st.none(), st.builds(SessionHeaders, st.none() | texts, st.none() | texts), objects)
 def test_any_message_travels_with_headers_that_are_text(
-    item: Any, about: RequestId | None, known: Known, context: dict[str, Any]
+    item: Any, about: RequestId | None, session: SessionHeaders, context: dict[str, Any]
 ) -> None:
     if isinstance(item, Envelope | Garbled):
         attributed(item, about)
-    known.learn(item)
+    session.learn(item)
     for message in item.messages if isinstance(item, Envelope) else ():
-        headers = post_headers(message, known, context)
+        headers = post_headers(message, session, context)
         assert all(isinstance(value, str) for value in headers.values())
 
 

@@ -1,4 +1,4 @@
-"""What a client does with what the server sends: answers requests, passes notifications on, reports what is malformed."""
+"""What a client does with what the server sends: answers requests, passes notifications on, reports trouble."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ import anyio
 import httpx2
 
 from agent.mcp.exchange import Head, Meaning, Moved, Refused, Unnamed, named, read_head, sniff
+from agent.mcp.transports.http_connection import CONNECT_SECONDS, WRITE_SECONDS
 from agent.mcp.transports.http_faults import lost
-from agent.mcp.transports.lane import CONNECT_SECONDS, WRITE_SECONDS
-from agent.mcp.transports.lanes import Lanes
+from agent.mcp.transports.http_pool import HttpPool
 from agent.mcp.version import NAME, VERSION
 
 REDIRECTIONS = 5
@@ -130,7 +130,7 @@ async def http_caller(
     if address.scheme not in ("http", "https") or not address.host:
         raise lost(url, httpx2.UnsupportedProtocol(""))
     if transport is None and not _has_proxy(address):
-        transport = Lanes()
+        transport = HttpPool()
     async with httpx2.AsyncClient(auth=auth, transport=transport, trust_env=transport is None) as client:
 
         async def ask_client(request: httpx2.Request) -> httpx2.Response:

@@ -18,12 +18,12 @@ from anyio.abc import ObjectStream, TaskGroup
 
 from agent.mcp.background import background
 from agent.mcp.envelope import SALVAGED, Channel, Closed, ConnectionLost, Envelope, Inbound
-from agent.mcp.exchange import Known, Refused, Rejected, Sse, named, post_headers
+from agent.mcp.exchange import Refused, Rejected, SessionHeaders, Sse, named, post_headers
 from agent.mcp.jsonrpc import Message, Notification, Request, RequestId, as_request_id, encode
 from agent.mcp.peer import CANCELLED
 from agent.mcp.sse import EVENT_LIMIT
 from agent.mcp.task_pool import TaskPool
-from agent.mcp.transports.http_exchange import Exchange, Line, listen
+from agent.mcp.transports.http_exchange import Endpoint, Exchange, listen
 from agent.mcp.transports.sse_client import Receive, SseChannel
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class HttpTransport:
         with inbox, arrived:
             async with opening as caller, background() as tasks:
                 self._channel = channel = HttpChannel(
-                    Line(caller, self._limit, inbox.send, Known()), arrived.receive, tasks
+                    Endpoint(caller, self._limit, inbox.send, SessionHeaders()), arrived.receive, tasks
                 )
                 try:
                     yield channel
@@ -104,10 +104,10 @@ class HttpTransport:
 
 
 class HttpChannel(ObjectStream[Any]):
-    """`line` delivers what `receive` gives."""
+    """`endpoint` delivers what `receive` gives."""
 
-    def __init__(self, line: Line, receive: Receive, tasks: TaskGroup) -> None:
-        self._line, self._receive, self._tasks, self._pool = line, receive, tasks, TaskPool(tasks)
+    def __init__(self, endpoint: Endpoint, receive: Receive, tasks: TaskGroup) -> None:
+        self._endpoint, self._receive, self._tasks, self._pool = endpoint, receive, tasks, TaskPool(tasks)
         self._open: dict[RequestId, Exchange] = {}
         self._listening = anyio.CancelScope()
         self._old: SseChannel | None = None
@@ -139,16 +139,16 @@ class HttpChannel(ObjectStream[Any]):
 
     async def aclose(self) -> None:
         """End the session, if the server has a moment for that."""
-        known, self._line.known = self._line.known, Known()
-        if known.session:
+        session, self._endpoint.session = self._endpoint.session, SessionHeaders()
+        if session.id:
             with anyio.move_on_after(FAREWELL_SECONDS, shield=True), suppress(ConnectionLost):
-                async with self._line.caller.call("DELETE", known.headers()):
+                async with self._endpoint.caller.call("DELETE", session.headers()):
                     pass
 
     def _ask(self, request: Request, context: Mapping[str, Any]) -> None:
         if request.method == "initialize":
-            self._line.known = Known()
-        exchange = self._open[request.id] = Exchange(self._line, request, context)
+            self._endpoint.session = SessionHeaders()
+        exchange = self._open[request.id] = Exchange(self._endpoint, request, context)
         self._pool.start(self._run, exchange)
 
     async def _run(self, exchange: Exchange) -> None:
@@ -158,14 +158,14 @@ class HttpChannel(ObjectStream[Any]):
                 await exchange.run()
             except ConnectionLost as error:
                 if not (request.method == "initialize" and await self._fall_back(error, request)):
-                    await self._line.deliver(Closed(request.id, error))
+                    await self._endpoint.deliver(Closed(request.id, error))
         del self._open[request.id]
 
     async def _fall_back(self, error: ConnectionLost, request: Request) -> bool:
         """To the older transport, if what is at the URL answers like one (section "Backwards Compatibility")."""
         if not isinstance(error, Refused) or error.status not in OLD_TRANSPORT:
             return False
-        old = SseChannel(self._line.caller, self._line.limit, self._line.deliver)
+        old = SseChannel(self._endpoint.caller, self._endpoint.limit, self._endpoint.deliver)
         try:
             await self._tasks.start(old.run)
         except ConnectionLost:
@@ -176,7 +176,7 @@ class HttpChannel(ObjectStream[Any]):
 
     async def _tell(self, message: Message) -> None:
         """Nobody waits for an answer to it, so what goes wrong here shows at the next request."""
-        caller, headers = self._line.caller, post_headers(message, self._line.known, {})
+        caller, headers = self._endpoint.caller, post_headers(message, self._endpoint.session, {})
         try:
             with anyio.move_on_after(RECEIPT_SECONDS):
                 async with caller.call("POST", headers, encode(message)) as answer:
@@ -206,6 +206,6 @@ class HttpChannel(ObjectStream[Any]):
 
         async def run() -> None:
             with scope:
-                await listen(self._line)
+                await listen(self._endpoint)
 
         self._tasks.start_soon(run)

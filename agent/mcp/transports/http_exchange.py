@@ -12,9 +12,9 @@ import anyio
 from agent.mcp.envelope import Closed, ConnectionLost, Envelope, Garbled, Inbound
 from agent.mcp.exchange import (
     Accepted,
-    Known,
     Refused,
     Rejected,
+    SessionHeaders,
     Sse,
     get_headers,
     named,
@@ -39,25 +39,25 @@ TAIL_SECONDS = 1.0  # for a stream to end after its answer, so that its connecti
 
 
 @dataclass(slots=True, eq=False)
-class Line:
-    """What every exchange with one server shares. `known` is what the last handshake left."""
+class Endpoint:
+    """The MCP endpoint of a server, as all exchanges with it share it. `session` is that of the last handshake."""
 
     caller: HttpCaller
     limit: int
     deliver: Deliver
-    known: Known
+    session: SessionHeaders
 
 
 class Exchange:
     """A request on its way; `scope` withdraws it, which closes its stream."""
 
-    def __init__(self, line: Line, request: Request, context: Mapping[str, Any]) -> None:
-        self._line, self.request = line, request
+    def __init__(self, endpoint: Endpoint, request: Request, context: Mapping[str, Any]) -> None:
+        self._endpoint, self.request = endpoint, request
         self.is_stateless = revision_of(request) is not None
         self.scope = anyio.CancelScope()
         self._begins = request.method == "initialize"
-        self._headers = post_headers(request, line.known, context)
-        self._incoming = Incoming(request.id, line.limit)
+        self._headers = post_headers(request, endpoint.session, context)
+        self._incoming = Incoming(request.id, endpoint.limit)
 
     async def run(self) -> None:
         """Deliver what comes of it.
@@ -65,9 +65,9 @@ class Exchange:
         Raises:
             ConnectionLost: no answer came, and none will.
         """
-        line, incoming = self._line, self._incoming
+        endpoint, incoming = self._endpoint, self._incoming
         try:
-            async with line.caller.call("POST", self._headers, encode(self.request)) as answer:
+            async with endpoint.caller.call("POST", self._headers, encode(self.request)) as answer:
                 await self._take(answer)
         except ConnectionLost:
             if not self._can_resume:
@@ -75,9 +75,9 @@ class Exchange:
         if incoming.answered:
             return
         if not self._can_resume:
-            raise ConnectionLost(f"{named(line.caller.url)} closed the stream before it answered.")
+            raise ConnectionLost(f"{named(endpoint.caller.url)} closed the stream before it answered.")
         await anyio.sleep(incoming.delay)
-        await _follow(line, incoming, self._deliver)
+        await _follow(endpoint, incoming, self._deliver)
 
     @property
     def _can_resume(self) -> bool:
@@ -86,7 +86,7 @@ class Exchange:
 
     async def _take(self, answer: Answer) -> None:
         if self._begins:
-            self._line.known.session = answer.head.headers.get(SESSION_HEADER)
+            self._endpoint.session.id = answer.head.headers.get(SESSION_HEADER)
         match await answer.sniffed():
             case Sse():
                 await _read(answer, self._incoming, self._deliver)
@@ -102,7 +102,7 @@ class Exchange:
     async def _reject(self, answer: Answer) -> None:
         body = b""
         with anyio.move_on_after(REJECTION_SECONDS):
-            body = await answer.read(self._line.limit)
+            body = await answer.read(self._endpoint.limit)
         reason = read_rejection(answer.head, body, in_session=SESSION_HEADER in self._headers)
         if isinstance(reason, Refused):
             raise reason
@@ -111,28 +111,28 @@ class Exchange:
         self._incoming.answered = True
 
     async def _read_document(self, answer: Answer) -> list[Envelope | Garbled | Closed]:
-        body, limit, id = await answer.read(self._line.limit), self._line.limit, self.request.id
+        body, limit, id = await answer.read(self._endpoint.limit), self._endpoint.limit, self.request.id
         if len(body) > limit:
             return [Garbled(INVALID_REQUEST, f"it is longer than {limit} bytes", "", id, "answer", lost=True)]
         return read_document(answer.head, body, id)
 
     async def _deliver(self, item: Inbound | ConnectionLost) -> None:
         if self._begins:
-            self._line.known.learn(item)
-        await self._line.deliver(item)
+            self._endpoint.session.learn(item)
+        await self._endpoint.deliver(item)
 
 
-async def listen(line: Line) -> None:
+async def listen(endpoint: Endpoint) -> None:
     """Receive what belongs to no request, if the server has a stream for that (section "Listening for Messages")."""
     with suppress(Refused):
-        await _follow(line, Incoming(None, line.limit), line.deliver)
+        await _follow(endpoint, Incoming(None, endpoint.limit), endpoint.deliver)
 
 
-async def _follow(line: Line, incoming: Incoming, deliver: Deliver) -> None:
+async def _follow(endpoint: Endpoint, incoming: Incoming, deliver: Deliver) -> None:
     """Connect to a stream, again and again, until it has given the answer that is due."""
     while True:
         try:
-            async with line.caller.call("GET", get_headers(line.known, incoming.last_id)) as answer:
+            async with endpoint.caller.call("GET", get_headers(endpoint.session, incoming.last_id)) as answer:
                 if not isinstance(answer.meaning, Sse):
                     raise unexpected(answer.head, b"")
                 await _read(answer, incoming, deliver)

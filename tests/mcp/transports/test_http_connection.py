@@ -10,9 +10,9 @@ import httpx2
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
-from agent.mcp.transports import lane
-from agent.mcp.transports.lane import Lane, connect
-from agent.mcp.transports.lanes import Lanes
+from agent.mcp.transports import http_connection
+from agent.mcp.transports.http_connection import HttpConnection, connect
+from agent.mcp.transports.http_pool import HttpPool
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +54,7 @@ async def host(*answers: bytes | None) -> AsyncIterator[Host]:
         tasks.cancel_scope.cancel()
 
 
-async def body(made: Lane) -> bytes:
+async def body(made: HttpConnection) -> bytes:
     return b"".join([part async for part in made.body()])
 
 
@@ -102,7 +102,7 @@ async def test_what_is_no_answer_has_a_name(answer: bytes | None) -> None:
 
 
 async def test_a_server_that_does_not_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane, "WRITE_SECONDS", 0.05)
+    monkeypatch.setattr(http_connection, "WRITE_SECONDS", 0.05)
     deaf = await anyio.create_tcp_listener(local_host="127.0.0.1")
     async with deaf:
         made = await connect("127.0.0.1", deaf.extra(SocketAttribute.local_port), None)
@@ -112,10 +112,10 @@ async def test_a_server_that_does_not_read_is_given_up(monkeypatch: pytest.Monke
 
 
 async def test_a_connection_that_was_closed_while_it_was_idle_is_not_used_again() -> None:
-    async with host(WHOLE) as there, Lanes() as lanes:
+    async with host(WHOLE) as there, HttpPool() as pool:
         for connections in (1, 2):
             there.hung_up = anyio.Event()
-            answer = await lanes.handle_async_request(there.request)
+            answer = await pool.handle_async_request(there.request)
             await answer.aread()
             await answer.aclose()
             await there.hung_up.wait()
@@ -123,8 +123,8 @@ async def test_a_connection_that_was_closed_while_it_was_idle_is_not_used_again(
 
 
 async def test_a_request_that_is_withdrawn_closes_its_connection() -> None:
-    async with host(b"", None) as there, Lanes() as lanes, anyio.create_task_group() as tasks:
-        tasks.start_soon(lanes.handle_async_request, there.request)
+    async with host(b"", None) as there, HttpPool() as pool, anyio.create_task_group() as tasks:
+        tasks.start_soon(pool.handle_async_request, there.request)
         await there.asked.wait()
         tasks.cancel_scope.cancel()
         with anyio.CancelScope(shield=True):

@@ -19,7 +19,7 @@ CHUNK = 64 * 1024  # bytes read at once
 FAREWELL_SECONDS = 1.0  # for closing it
 
 
-class Lane:
+class HttpConnection:
     """Made by `connect`. What goes wrong with it has the names that httpx2 has for that."""
 
     def __init__(self, stream: ByteStream) -> None:
@@ -92,13 +92,16 @@ class Lane:
             raise httpx2.ReadError(str(error)) from error
 
 
-async def connect(host: str, port: int, tls: ssl.SSLContext | None) -> Lane:
+async def connect(host: str, port: int, tls: ssl.SSLContext | None) -> HttpConnection:
     """Raises httpx2.ConnectError or httpx2.ConnectTimeout."""
     try:
         with anyio.fail_after(CONNECT_SECONDS):
-            if tls:
-                return Lane(await anyio.connect_tcp(host, port, ssl_context=tls, tls_standard_compatible=False))
-            return Lane(await anyio.connect_tcp(host, port))
+            stream: ByteStream = (
+                await anyio.connect_tcp(host, port, ssl_context=tls, tls_standard_compatible=False)
+                if tls
+                else await anyio.connect_tcp(host, port)
+            )
+            return HttpConnection(stream)
     except TimeoutError as error:
         raise httpx2.ConnectTimeout("the server does not take the connection") from error
     except (OSError, anyio.BrokenResourceError, anyio.EndOfStream) as error:

@@ -13,54 +13,54 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
-from agent.mcp.transports.lane import Lane, connect
+from agent.mcp.transports.http_connection import HttpConnection, connect
 
 IDLE_SECONDS = 30.0
-IDLE_LANES = 128  # to one server
+IDLE_KEPT = 128  # to one server
 PORTS = {"http": 80, "https": 443}
 
 Origin = tuple[str, str, int]
 """Scheme, host and port."""
 
 
-class Lanes(httpx2.AsyncBaseTransport):
+class HttpPool(httpx2.AsyncBaseTransport):
     def __init__(self) -> None:
         self._tls: ssl.SSLContext | None = None
-        self._idle: dict[Origin, deque[tuple[float, Lane]]] = defaultdict(deque)
+        self._idle: dict[Origin, deque[tuple[float, HttpConnection]]] = defaultdict(deque)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         url = request.url
         origin = url.scheme, url.raw_host.decode("ascii"), url.port or PORTS[url.scheme]
-        lane = await self._take(origin)
+        connection = await self._take(origin)
         try:
-            head = await lane.ask(request)
+            head = await connection.ask(request)
         except BaseException:
-            await lane.aclose()
+            await connection.aclose()
             raise
-        return httpx2.Response(head.status_code, headers=list(head.headers), stream=_Body(self, origin, lane))
+        return httpx2.Response(head.status_code, headers=list(head.headers), stream=_Body(self, origin, connection))
 
     async def aclose(self) -> None:
         for idle in self._idle.values():
             while idle:
                 await idle.pop()[1].aclose()
 
-    async def _take(self, origin: Origin) -> Lane:
+    async def _take(self, origin: Origin) -> HttpConnection:
         idle, oldest = self._idle[origin], time.monotonic() - IDLE_SECONDS
         while idle:
-            since, lane = idle.pop()
-            if since > oldest and not lane.is_over:
-                return lane
-            await lane.aclose()
+            since, connection = idle.pop()
+            if since > oldest and not connection.is_over:
+                return connection
+            await connection.aclose()
         scheme, host, port = origin
         return await connect(host, port, self._context() if scheme == "https" else None)
 
-    async def give_back(self, origin: Origin, lane: Lane) -> None:
+    async def give_back(self, origin: Origin, connection: HttpConnection) -> None:
         idle, now = self._idle[origin], time.monotonic()
-        if lane.ready():
-            idle.append((now, lane))
+        if connection.ready():
+            idle.append((now, connection))
         else:
-            await lane.aclose()
-        while idle and (len(idle) > IDLE_LANES or idle[0][0] + IDLE_SECONDS < now):
+            await connection.aclose()
+        while idle and (len(idle) > IDLE_KEPT or idle[0][0] + IDLE_SECONDS < now):
             await idle.popleft()[1].aclose()
 
     def _context(self) -> ssl.SSLContext:
@@ -74,11 +74,11 @@ class Lanes(httpx2.AsyncBaseTransport):
 class _Body(httpx2.AsyncByteStream):
     """The body of a response, which gives its connection back when it is closed."""
 
-    def __init__(self, lanes: Lanes, origin: Origin, lane: Lane) -> None:
-        self._lanes, self._origin, self._lane = lanes, origin, lane
+    def __init__(self, pool: HttpPool, origin: Origin, connection: HttpConnection) -> None:
+        self._pool, self._origin, self._connection = pool, origin, connection
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._lane.body()
+        return self._connection.body()
 
     async def aclose(self) -> None:
-        await self._lanes.give_back(self._origin, self._lane)
+        await self._pool.give_back(self._origin, self._connection)
