@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -162,10 +163,12 @@ def _is_contents(value: Any) -> bool:
 
 
 def _bytes_block(data: bytes) -> Json:
+    """A picture, or else a resource that is named by its contents (RFC 6920)."""
     mime_type = _sniff(data)
     if mime_type.startswith("image/"):
         return Image(data, mime_type).block()
-    resource = {"uri": f"data:{mime_type}", "mimeType": mime_type, "blob": _base64(data)}
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode("ascii")
+    resource = {"uri": f"ni:///sha-256;{digest}", "mimeType": mime_type, "blob": _base64(data)}
     return {"type": "resource", "resource": resource}
 
 

@@ -1,11 +1,11 @@
-"""Who may use a server over HTTP: tokens are checked, and who has none is told where to get one, with no I/O.
+"""The resource server's part of OAuth 2.1 (section "Authorization"): access tokens are verified, with no I/O.
 
-The server is a resource server alone: it publishes who issues tokens for it, takes those that were issued for it, and
-passes none on (section "Authorization").
+It publishes the protected resource metadata (RFC 9728), accepts the tokens that were issued for it, and passes none on.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +18,8 @@ from pydantic_core import to_json
 from agent.mcp.admission import Headers, Refusal
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, Failure, Message, Request
 from agent.mcp.routing import NAMED
+
+logger = logging.getLogger(__name__)
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 VERIFY_SECONDS = 10.0
@@ -60,59 +62,69 @@ class Authorization:
     name: str = ""
 
 
-class Guard:
-    """Stands at the door of an app that is protected."""
+class Authorizer:
+    """Authenticates and authorizes the requests to one protected resource."""
 
     def __init__(self, authorization: Authorization) -> None:
-        self._is = authorization
+        self._settings, self._reported = authorization, ""
         parts = urlsplit(authorization.resource)
         self._path = WELL_KNOWN + parts.path.rstrip("/")
         self._described_at = f"{parts.scheme}://{parts.netloc}{self._path}"
 
-    def description(self, path: str) -> bytes | None:
-        """The protected resource metadata (RFC 9728), if that is what stands at `path`."""
+    def metadata(self, path: str) -> bytes | None:
+        """The protected resource metadata (RFC 9728), if that is what `path` names."""
         if path not in (self._path, WELL_KNOWN):
             return None
-        known = dict.fromkeys([*self._is.scopes, *(scope for more in self._is.operations.values() for scope in more)])
+        known = dict.fromkeys(
+            [*self._settings.scopes, *(scope for more in self._settings.operations.values() for scope in more)]
+        )
         document: dict[str, Any] = {
-            "resource": self._is.resource,
-            "authorization_servers": self._is.authorization_servers,
+            "resource": self._settings.resource,
+            "authorization_servers": self._settings.authorization_servers,
             "bearer_methods_supported": ["header"],
         }
         document |= {"scopes_supported": list(known)} if known else {}
-        return to_json(document | ({"resource_name": self._is.name} if self._is.name else {}))
+        return to_json(document | ({"resource_name": self._settings.name} if self._settings.name else {}))
 
-    async def admit(self, headers: Headers) -> Refusal | None:
-        """Find out whose request it is, as `headers.token` says from then on; else why it is not answered."""
+    async def authenticate(self, headers: Headers) -> Refusal | None:
+        """Verify the access token and set `headers.token`; else the refusal to answer with."""
         kind, _, credentials = headers.get("authorization", "").partition(" ")
         if "authorization" in headers.repeated:
             return self._refusal(400, "There is more than one Authorization header.", "invalid_request")
         if kind.lower() != "bearer" or not credentials.strip():
-            return self._refusal(401, "This server wants to know who asks.", "", self._is.scopes)
-        token = None
-        with anyio.move_on_after(VERIFY_SECONDS) as limit:
-            token = await self._is.verify(credentials.strip())
-        if limit.cancelled_caught:
-            return Refusal(503, Failure(None, INTERNAL_ERROR, "The token could not be checked; try again later."))
-        if objection := _objection(token, self._is.resource):
-            return self._refusal(401, f"The token {objection}.", "invalid_token", self._is.scopes)
+            return self._refusal(401, "This server needs an access token.", "", self._settings.scopes)
+        try:
+            with anyio.fail_after(VERIFY_SECONDS):
+                token = await self._settings.verify(credentials.strip())
+        except Exception as error:  # the author's own code, which may raise anything
+            self._report(f"{type(error).__name__}: {error}")
+            return Refusal(503, Failure(None, INTERNAL_ERROR, "The token could not be verified; try again later."))
+        self._reported = ""
+        if objection := _objection(token, self._settings.resource):
+            return self._refusal(401, f"The token {objection}.", "invalid_token", self._settings.scopes)
         headers.token = token
-        return self._demand(token, self._is.scopes)
+        return self._demand(token, self._settings.scopes)
 
-    def allow(self, headers: Headers, messages: Iterable[Message]) -> Refusal | None:
-        """Whether the token is enough for what is asked; all that it lacks is said at once."""
-        needed = dict.fromkeys(self._is.scopes)
+    def authorize(self, headers: Headers, messages: Iterable[Message]) -> Refusal | None:
+        """The refusal to answer with, if the token's scopes are not enough; it names all that are needed."""
+        needed = dict.fromkeys(self._settings.scopes)
         for message in messages:
             if isinstance(message, Request):
                 name = (message.params or {}).get(NAMED.get(message.method, ""), "")
-                needed |= dict.fromkeys(self._is.operations.get(message.method, ()))
-                needed |= dict.fromkeys(self._is.operations.get(f"{message.method} {name}", ()))
+                needed |= dict.fromkeys(self._settings.operations.get(message.method, ()))
+                needed |= dict.fromkeys(self._settings.operations.get(f"{message.method} {name}", ()))
         return self._demand(headers.token, needed)
+
+    def _report(self, reason: str) -> None:
+        """Once, until it is another reason, or verifying works again."""
+        if reason != self._reported:
+            self._reported = reason
+            logger.error("access tokens cannot be verified: %s", reason)
 
     def _demand(self, token: Token | None, needed: Collection[str]) -> Refusal | None:
         granted = set(token.scopes) if token else set[str]()
         for scope in tuple(granted):
-            granted |= set(self._is.implied.get(scope, ()))
+            granted |= set(self._settings.implied.get(scope, ()))
         if granted.issuperset(needed):
             return None
         said = "The token is not enough for this: it lacks a scope."

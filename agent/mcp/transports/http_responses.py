@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 
 from agent.mcp.admission import Refusal, refusal
 from agent.mcp.background import background
-from agent.mcp.jsonrpc import INTERNAL_ERROR, encode
+from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, encode
 from agent.mcp.sse import KEEPALIVE
 from agent.mcp.transports.event_store import Reader
 
@@ -34,19 +34,21 @@ EVENT_LINES = [
 ]
 
 
-async def read_body(receive: Receive, limit: int) -> bytes | None:
-    """The body of a request; None if it is longer than `limit`, or not there in time."""
+async def read_body(receive: Receive, limit: int) -> bytes | Refusal:
+    """The body of a request, unless it is longer than `limit` bytes, or not there in time."""
     pieces, size = [], 0
     with anyio.move_on_after(BODY_SECONDS):
         while True:
             part = await receive()
             pieces.append(part.get("body", b""))
             size += len(pieces[-1])
-            if size > limit or part["type"] == "http.disconnect":
-                return None
+            if size > limit:
+                return refusal(413, INVALID_REQUEST, f"The body is longer than {limit} bytes.")
+            if part["type"] == "http.disconnect":
+                break
             if not part.get("more_body"):
                 return b"".join(pieces)
-    return None
+    return refusal(408, INVALID_REQUEST, "The end of the body did not arrive.")
 
 
 async def send_document(send: Send, status: int, body: bytes, more: HeaderLines | None = None) -> None:

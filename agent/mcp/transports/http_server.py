@@ -16,10 +16,9 @@ from agent.mcp.admission import (
     check_method,
     check_types,
     read_post,
-    refusal,
 )
-from agent.mcp.jsonrpc import INVALID_REQUEST, MalformedMessage, Message, Request, decode
-from agent.mcp.transports.http_auth import WELL_KNOWN, Authorization, Guard
+from agent.mcp.jsonrpc import MalformedMessage, Message, Request, decode
+from agent.mcp.transports.http_auth import WELL_KNOWN, Authorization, Authorizer
 from agent.mcp.transports.http_responses import Receive, Scope, Send, read_body, send_document, send_refusal
 from agent.mcp.transports.http_sessions import Serves, Sessions, context_of
 from agent.mcp.transports.http_stateless import Posts
@@ -60,27 +59,27 @@ def asgi_app(
     """
     sessions = Sessions(server, max_sessions, idle_seconds, retry)
     old = OldSessions(server, max_sessions) if sse else None
-    guard = Guard(auth) if auth else None
-    door = Door(path, frozenset(allowed_hosts), frozenset(allowed_origins), max_body, guard)
-    return HttpApp(server, sessions, old, door)
+    authorizer = Authorizer(auth) if auth else None
+    endpoint = Endpoint(path, frozenset(allowed_hosts), frozenset(allowed_origins), max_body, authorizer)
+    return HttpApp(server, sessions, old, endpoint)
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """Where and whom an app lets in."""
+class Endpoint:
+    """Where an app is, which requests it takes, and who may make them; without an `authorizer`, everybody."""
 
     path: str
     hosts: frozenset[str]
     origins: frozenset[str]
     max_body: int
-    guard: Guard | None = None
+    authorizer: Authorizer | None = None
 
 
 class HttpApp:
     """Made by `asgi_app`. `fault` is why it could not start, if it could not."""
 
-    def __init__(self, server: Serves, sessions: Sessions, old: OldSessions | None, door: Door) -> None:
-        self._server, self._sessions, self._old, self._door = server, sessions, old, door
+    def __init__(self, server: Serves, sessions: Sessions, old: OldSessions | None, endpoint: Endpoint) -> None:
+        self._server, self._sessions, self._old, self._endpoint = server, sessions, old, endpoint
         self._posts = Posts(server)
         self.fault: Exception | None = None
 
@@ -123,15 +122,15 @@ class HttpApp:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, method = Headers(scope["headers"]), scope["method"]
         path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
-        if refused := check_caller(headers, self._door.hosts, self._door.origins):
+        if refused := check_caller(headers, self._endpoint.hosts, self._endpoint.origins):
             await send_refusal(send, refused)
         elif path.startswith(WELL_KNOWN):
             await self._describe(method, path, send)
-        elif not self._leads_in(path):
+        elif not self._is_endpoint(path):
             await send_document(send, 404, b"")
-        elif self._door.guard and (refused := await self._door.guard.admit(headers)):
+        elif self._endpoint.authorizer and (refused := await self._endpoint.authorizer.authenticate(headers)):
             await send_refusal(send, refused)
-        elif path == self._door.path.rstrip("/"):
+        elif path == self._endpoint.path.rstrip("/"):
             await self._stream(method, headers, receive, send)
         elif self._old and (method, path) == ("GET", GET_PATH):
             await self._old.get(scope, headers, receive, send)
@@ -140,12 +139,13 @@ class HttpApp:
         else:
             await send_document(send, 404, b"")
 
-    def _leads_in(self, path: str) -> bool:
-        return path == self._door.path.rstrip("/") or (self._old is not None and path in (GET_PATH, POST_PATH))
+    def _is_endpoint(self, path: str) -> bool:
+        return path == self._endpoint.path.rstrip("/") or (self._old is not None and path in (GET_PATH, POST_PATH))
 
     async def _describe(self, method: str, path: str, send: Send) -> None:
-        """What the server says of itself to those who do not know how to be let in."""
-        document = self._door.guard.description(path) if self._door.guard and method == "GET" else None
+        """The protected resource metadata, for everybody (section "Authorization")."""
+        authorizer = self._endpoint.authorizer
+        document = authorizer.metadata(path) if authorizer and method == "GET" else None
         anyone = [(b"access-control-allow-origin", b"*")]
         await send_document(send, 200 if document else 404, document or b"", anyone)
 
@@ -160,8 +160,8 @@ class HttpApp:
             await self._post(headers, receive, send)
 
     async def _post(self, headers: Headers, receive: Receive, send: Send) -> None:
-        body = await read_body(receive, self._door.max_body)
-        said = self._too_long() if body is None else read_post(headers, body)
+        body = await read_body(receive, self._endpoint.max_body)
+        said = body if isinstance(body, Refusal) else read_post(headers, body)
         match self._permitted(headers, said):
             case Refusal() as refused:
                 await send_refusal(send, refused)
@@ -173,25 +173,23 @@ class HttpApp:
                 await self._sessions.post(said, headers, receive, send)
 
     async def _speak(self, old: OldSessions, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        body = await read_body(receive, self._door.max_body)
-        refused = self._too_long() if body is None else check_types("POST", headers | {"accept": "*/*"})
-        if body is not None and self._door.guard:
-            refused = refused or self._door.guard.allow(headers, _messages(body))
-        if refused:
+        body = await read_body(receive, self._endpoint.max_body)
+        if isinstance(body, Refusal):
+            await send_refusal(send, body)
+        elif refused := check_types("POST", headers | {"accept": "*/*"}) or self._forbidden(headers, _messages(body)):
             await send_refusal(send, refused)
-        elif body is not None:
+        else:
             await old.post(scope, headers, body, send)
 
     def _permitted(self, headers: Headers, said: Said) -> Said:
-        """What was said, if the token is enough for it."""
-        if self._door.guard is None or isinstance(said, Refusal):
+        """The messages, if the token is enough for them."""
+        if isinstance(said, Refusal):
             return said
-        messages = said.messages if isinstance(said, Handshaken) else (said.message,)
-        return self._door.guard.allow(headers, messages) or said
+        return self._forbidden(headers, said.messages if isinstance(said, Handshaken) else (said.message,)) or said
 
-    def _too_long(self) -> Refusal:
-        sentence = f"The body is longer than {self._door.max_body} bytes, or took too long to arrive."
-        return refusal(413, INVALID_REQUEST, sentence)
+    def _forbidden(self, headers: Headers, messages: Iterable[Message]) -> Refusal | None:
+        authorizer = self._endpoint.authorizer
+        return authorizer.authorize(headers, messages) if authorizer else None
 
 
 def _messages(body: bytes) -> tuple[Message, ...]:

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 Tell = Callable[[str, Params], Awaitable[None]]
 
-COMMIT_SECONDS = 15.0  # without a word, before an answer becomes a stream, which can be kept alive
+COMMIT_SECONDS = 1.5  # without a word, before an answer becomes a stream, which can be kept alive and resumed
 SWEEP_SECONDS = 60.0  # between two looks for sessions nobody uses
 
 

@@ -44,7 +44,8 @@ def test_a_value_becomes_content(value: Any, expected: list[dict[str, Any]]) -> 
 
 
 def test_bytes_of_no_known_kind_are_an_embedded_resource() -> None:
-    resource = {"uri": "data:application/octet-stream", "mimeType": "application/octet-stream", "blob": "AAE="}
+    uri = "ni:///sha-256;tBP0fRPuL-bIRbLuFBr4HehY307FSaWLeXC7lmRbyNI"
+    resource = {"uri": uri, "mimeType": "application/octet-stream", "blob": "AAE="}
     assert blocks(b"\x00\x01") == [{"type": "resource", "resource": resource}]
 
 

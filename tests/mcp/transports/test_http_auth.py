@@ -37,6 +37,8 @@ TOKENS = {
 async def verify(token: str) -> Token | None:
     if token == "slow":
         await anyio.sleep_forever()
+    if token in ("broken", "worse"):
+        raise LookupError(f"the key is {token}")
     return TOKENS.get(token)
 
 
@@ -242,6 +244,19 @@ async def test_a_token_that_cannot_be_checked_is_no_token(monkeypatch: pytest.Mo
     async with client(authorization()) as made:
         answer = await made.post("/mcp", json=INITIALIZE, headers=headers("slow"))
         assert (answer.status_code, "www-authenticate" in answer.headers) == (503, False)
+
+
+async def test_a_token_that_cannot_be_verified_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with client(authorization()) as made:
+        for token in ("broken", "broken", "worse", "good", "worse"):
+            answer = await made.post("/mcp", json=INITIALIZE, headers=headers(token))
+            assert answer.status_code == (200 if token == "good" else 503)
+            if token != "good":
+                sentence = "The token could not be verified; try again later."
+                assert answer.json()["error"] == {"code": -32603, "message": sentence}
+    told = "access tokens cannot be verified: LookupError: the key is {}"
+    assert [record.getMessage() for record in caplog.records] == [told.format(t) for t in ("broken", "worse", "worse")]
+    assert all(record.exc_info is None for record in caplog.records)
 
 
 # Scopes

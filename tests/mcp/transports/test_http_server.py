@@ -406,6 +406,22 @@ async def test_an_event_nobody_knows_cannot_be_resumed_from(id: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32600)
 
 
+async def test_a_silent_call_that_is_cut_off_can_be_taken_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert http_sessions.COMMIT_SECONDS <= 2
+    monkeypatch.setattr(http_sessions, "COMMIT_SECONDS", 0.01)
+    demo = Demo()
+    async with serving(demo) as web:
+        session = await begin(web)
+        async with web.stream("POST", URL, json=call("slow"), headers=BOTH | session) as response:
+            reader = EventReader()
+            with anyio.fail_after(5):
+                while reader.last_id is None:
+                    reader.feed(await anext(response.aiter_bytes()))
+        demo.go_on.set()
+        async with streaming(web, "GET", session | {"last-event-id": reader.last_id}) as again:
+            assert (await again.next())["result"]["content"][0]["text"] == "at last"
+
+
 async def test_a_silent_call_becomes_a_stream_that_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_sessions, "COMMIT_SECONDS", 0.01)
     monkeypatch.setattr(http_responses, "KEEPALIVE_SECONDS", 0.01)
@@ -461,7 +477,7 @@ async def test_a_call_that_hangs_up_is_answered_when_the_client_comes_back() -> 
 # What is refused.
 
 
-async def test_the_door_is_kept() -> None:
+async def test_what_may_not_be_asked_is_refused_with_its_status() -> None:
     async with serving(Demo(), allowed_origins=["https://app.example"], max_body=1_000) as web:
         ping = message("ping", 1)
         statuses = [
@@ -503,7 +519,7 @@ async def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.Monk
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [(b"host", b"localhost")]}
     with anyio.fail_after(5):
         await app(scope, receive, send)
-    assert sent[0]["status"] == 413
+    assert sent[0]["status"] == 408
 
 
 async def test_a_client_that_leaves_before_its_body_is_there_is_let_go() -> None:
@@ -517,7 +533,7 @@ async def test_a_client_that_leaves_before_its_body_is_there_is_let_go() -> None
 
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [(b"host", b"localhost")]}
     await asgi_app(Demo().server)(scope, receive, send)
-    assert sent[0]["status"] == 413
+    assert sent[0]["status"] == 408
 
 
 async def test_a_request_id_in_use_is_refused_and_the_first_is_answered() -> None:
