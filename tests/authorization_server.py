@@ -79,6 +79,7 @@ class AuthorizationServer:
                 Route("/register", self._register, methods=["POST"]),
                 Route("/authorize", self._authorize),
                 Route("/token", self._token, methods=["POST"]),
+                Route("/revoke", self._revoke, methods=["POST"]),
             ]
         )
 
@@ -132,6 +133,16 @@ class AuthorizationServer:
             return JSONResponse(self._issue(form, self._client_of(request, form)))
         except Refused as refusal:
             return JSONResponse({"error": str(refusal)}, 401 if str(refusal) == "invalid_client" else 400)
+
+    async def _revoke(self, request: Request) -> Response:
+        form = {name: str(value) for name, value in (await request.form()).items()}
+        try:
+            self._client_of(request, form)
+        except Refused as refusal:
+            return JSONResponse({"error": str(refusal)}, 401)
+        if self._refresh.pop(form["token"], None):
+            self.counted["revoke"] += 1
+        return Response()
 
     def _client_of(self, request: Request, form: Mapping[str, str]) -> str:
         id, secret = form.get("client_id", ""), form.get("client_secret", "")

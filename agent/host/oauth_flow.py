@@ -49,6 +49,22 @@ async def refresh(party: Party, kept: Credentials, revision: str | None) -> Cred
     return provider.credentials.model_copy(update={"demanded": kept.demanded})
 
 
+async def revoke(party: Party, kept: Credentials) -> None:
+    """Ask the authorization server to forget the tokens too.
+
+    Raises:
+        SignInFailed: it cannot be asked.
+    """
+    provider = await _provider(party)
+    provider.take_up(kept)
+    async with _errand(party, None) as errand:
+        try:
+            if request := provider.revocation():
+                await errand.fetch(request)
+        except (OAuthFlowError, ValueError, httpx2.InvalidURL) as error:
+            raise failed(party.name, error) from None
+
+
 async def sign_in(
     party: Party, kept: Credentials | None, challenge: Challenge, revision: str | None, redirecting: Redirecting | None
 ) -> Credentials:
@@ -202,7 +218,7 @@ class Errand:
                 while sent is not self._occasion:
                     if sent.method == "POST":
                         self._check(provider)
-                    answer = await self._fetch(sent)
+                    answer = await self.fetch(sent)
                     issuer = provider.descriptions.read(answer)
                     sent = await flow.asend(answer)
             except OAuthFlowError:
@@ -217,7 +233,7 @@ class Errand:
             raise _Nameless
         provider.check_discovery()
 
-    async def _fetch(self, request: httpx2.Request) -> httpx2.Response:
+    async def fetch(self, request: httpx2.Request) -> httpx2.Response:
         """The answer, read whole; whether a redirection is followed is the SDK's to decide."""
         url = str(request.url)
         is_own = request.method == "GET" and origin(url) == origin(self._server)

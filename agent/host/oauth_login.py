@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import anyio
 
 from agent.host.config import Config
 from agent.host.config_errors import ConfigError, nearest
@@ -13,13 +16,15 @@ from agent.host.config_servers import parse_spec
 from agent.host.errors import HostError
 from agent.host.oauth import party_of, signs_in
 from agent.host.oauth_challenge import Challenge, read_challenge
-from agent.host.oauth_store import open_store
+from agent.host.oauth_party import Party
+from agent.host.oauth_store import Credentials, open_store
 from agent.mcp.envelope import ConnectionLost
 
 if TYPE_CHECKING:
     from agent.host.oauth_browser import Redirecting
 
 ANSWER_SECONDS = 15.0
+REVOKING_SECONDS = 5.0
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -63,15 +68,27 @@ async def _sign_in(config: Config, server: str, redirecting: Redirecting) -> str
     return f"You are signed in to {name}."
 
 
-def log_out(config: Config, server: str) -> str:
+async def log_out(config: Config, server: str) -> str:
     """Forget what signing in gave us; a sentence on whether there was anything. Raises as `log_in` does."""
     name, table = _find(config, server)
     assert table.url is not None
+    store = open_store(config.data_folder)
+    await _revoke(party_of(config, name, table), store.read(table.url))
     try:
-        erased = open_store(config.data_folder).erase(table.url)
+        erased = store.erase(table.url)
     except OSError as error:
         raise HostError(f"The token for {name} cannot be erased: {error}") from error
     return f"You are signed out of {name}." if erased else f"You were not signed in to {name}."
+
+
+async def _revoke(party: Party, kept: Credentials | None) -> None:
+    """Where the authorization server takes that. If it cannot be reached, the token is forgotten here all the same."""
+    if kept is None or not (kept.metadata or {}).get("revocation_endpoint"):
+        return
+    with anyio.move_on_after(REVOKING_SECONDS), suppress(ConnectionLost, ImportError):
+        from agent.host.oauth_flow import revoke
+
+        await revoke(party, kept)
 
 
 def _find(config: Config, server: str) -> tuple[str, ServerTable]:

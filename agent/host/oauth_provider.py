@@ -116,6 +116,17 @@ class Mended(OAuthClientProvider):
             resource=_document(context.protected_resource_metadata) or None,
         )
 
+    def revocation(self) -> httpx2.Request | None:
+        """What asks the authorization server to forget the tokens (RFC 7009, section 2.1), if it can be asked that."""
+        context, tokens = self.context, self.context.current_tokens
+        endpoint = context.oauth_metadata and context.oauth_metadata.revocation_endpoint
+        if endpoint is None or tokens is None or context.client_info is None:
+            return None
+        self._choose_method()
+        form = {"token": tokens.refresh_token or tokens.access_token, "client_id": context.client_info.client_id}
+        form, headers = context.prepare_token_auth(form, {"Content-Type": "application/x-www-form-urlencoded"})
+        return httpx2.Request("POST", str(endpoint), data=form, headers=headers)
+
     def respell(self, issuer: str) -> bool:
         """Whether metadata that names this issuer may be taken after all, and will be.
 

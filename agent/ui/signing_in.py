@@ -29,7 +29,7 @@ async def sign_in_or_out(config: Config, invocation: Invocation, environment: En
     (server,) = invocation.arguments
     try:
         if invocation.command == "logout":
-            said = log_out(config, server)
+            said = await log_out(config, server)
         else:
             ask = _beside(environment) if environment.can_ask else _in_lines(environment)
             said = await log_in(config, server, Browsing(server, ask, open_page).redirecting)
@@ -57,38 +57,45 @@ def _beside(environment: Environment) -> Ask:
 
 def _in_lines(environment: Environment) -> Ask:
     """Without a terminal: the page is named, and opened by whoever reads that; a line may bring back the address."""
+    lines = _Lines(environment.stdin)
 
     async def ask(question: OpenUrl | FillForm) -> Answer:
         if isinstance(question, OpenUrl):
-            warnings = "".join(f"{warning}\n" for warning in question.warnings)
+            warnings = "".join(f"{clean(warning)}\n" for warning in question.warnings)
             environment.say(f"{warnings}Open this page to sign in to {question.server}:\n{clean(question.url)}")
             return Answer("accept", {"open": False})
         said, _, _ = question.message.partition("\n")
         if said != BRING:
             environment.say(said)
         environment.say("If it ends at an address that does not load, paste that address here.")
-        line = await _line(environment.stdin)
-        if not line:
+        line = await lines.next()
+        if line is None:
             await anyio.sleep_forever()  # nobody is there to bring it; the page may still lead back by itself
         return Answer("accept", {"address": line})
 
     return ask
 
 
-async def _line(stdin: TextIO) -> str:
-    """A line without a thread that would outlive us; empty at the end."""
-    try:
-        handle = stdin.fileno()
-    except (io.UnsupportedOperation, ValueError):
-        return stdin.readline().strip()
-    line = b""
-    while not line.endswith(b"\n") and len(line) < LINE_LIMIT:
+class _Lines:
+    """Lines without a thread that would outlive us."""
+
+    def __init__(self, stdin: TextIO) -> None:
+        self._stdin, self._ahead = stdin, b""
+
+    async def next(self) -> str | None:
+        """None at the end."""
         try:
-            await anyio.wait_readable(handle)
-        except PermissionError:  # a file, which never has to be waited for
-            return stdin.readline().strip()
-        piece = os.read(handle, 1024)
-        if not piece:
-            break
-        line += piece
-    return line.decode("utf-8", "replace").strip()
+            handle = self._stdin.fileno()
+        except (io.UnsupportedOperation, ValueError):
+            return self._stdin.readline() or None
+        while b"\n" not in self._ahead and len(self._ahead) < LINE_LIMIT:
+            try:
+                await anyio.wait_readable(handle)
+            except PermissionError:  # a file, which never has to be waited for
+                return self._stdin.readline() or None
+            piece = os.read(handle, 1024)
+            if not piece:
+                break
+            self._ahead += piece
+        line, end, self._ahead = self._ahead.partition(b"\n")
+        return (line + end).decode("utf-8", "replace") or None

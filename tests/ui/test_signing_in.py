@@ -17,6 +17,7 @@ import anyio
 import pytest
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
+from starlette.responses import Response
 
 from tests.authorization_server import World, world
 from tests.host.signing_in import follow, location
@@ -145,6 +146,18 @@ async def test_the_list_of_servers_says_who_is_signed_in_and_logout_ends_it(tmp_
         assert await here.run("logout", "far") == (0, "You were not signed in to far.\n", "")
         code, _, _ = await here.run("servers")
         assert code == 1
+
+
+async def test_logout_tells_the_authorization_server_too_and_needs_it_not(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        authority = here.there.authority
+        authority.metadata = {"revocation_endpoint": f"{authority.issuer}/revoke"}
+        for status in (None, 503):
+            await here.sign_in()
+            authority.replies = {"/revoke": Response("", status)} if status else {}
+            assert await here.run("logout", "far") == (0, "You are signed out of far.\n", "")
+            assert json.loads((tmp_path / "data/tokens.json").read_text()) == {}
+        assert authority.counted["revoke"] == 1
 
 
 @pytest.mark.parametrize(("required", "code"), [(False, 0), (True, 3)])
