@@ -8,7 +8,7 @@ withdraws the other.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -24,12 +24,14 @@ from agent.mcp.peer import CANCELLED
 from agent.mcp.sse import EVENT_LIMIT
 from agent.mcp.task_pool import TaskPool
 from agent.mcp.transports.http_exchange import Endpoint, Exchange, listen
-from agent.mcp.transports.sse_client import Receive, SseChannel
+from agent.mcp.transports.sse_client import SseChannel
 
 if TYPE_CHECKING:
     import httpx2
 
 logger = logging.getLogger(__name__)
+
+Receive = Callable[[], Awaitable[Inbound | ConnectionLost]]
 
 WAITING = 64  # messages read ahead of the session
 RECEIPT_SECONDS = 30.0  # for the server to take what needs no answer

@@ -60,12 +60,12 @@ def asgi_app(
     sessions = Sessions(server, max_sessions, idle_seconds, retry)
     old = OldSessions(server, max_sessions) if sse else None
     authorizer = Authorizer(auth) if auth else None
-    endpoint = Endpoint(path, frozenset(allowed_hosts), frozenset(allowed_origins), max_body, authorizer)
-    return HttpApp(server, sessions, old, endpoint)
+    settings = AppSettings(path, frozenset(allowed_hosts), frozenset(allowed_origins), max_body, authorizer)
+    return HttpApp(server, sessions, old, settings)
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class AppSettings:
     """Where an app is, which requests it takes, and who may make them; without an `authorizer`, everybody."""
 
     path: str
@@ -78,8 +78,8 @@ class Endpoint:
 class HttpApp:
     """Made by `asgi_app`. `fault` is why it could not start, if it could not."""
 
-    def __init__(self, server: Serves, sessions: Sessions, old: OldSessions | None, endpoint: Endpoint) -> None:
-        self._server, self._sessions, self._old, self._endpoint = server, sessions, old, endpoint
+    def __init__(self, server: Serves, sessions: Sessions, old: OldSessions | None, settings: AppSettings) -> None:
+        self._server, self._sessions, self._old, self._settings = server, sessions, old, settings
         self._posts = Posts(server)
         self.fault: Exception | None = None
 
@@ -122,15 +122,15 @@ class HttpApp:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, method = Headers(scope["headers"]), scope["method"]
         path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
-        if refused := check_caller(headers, self._endpoint.hosts, self._endpoint.origins):
+        if refused := check_caller(headers, self._settings.hosts, self._settings.origins):
             await send_refusal(send, refused)
         elif path.startswith(WELL_KNOWN):
             await self._describe(method, path, send)
         elif not self._is_endpoint(path):
             await send_document(send, 404, b"")
-        elif self._endpoint.authorizer and (refused := await self._endpoint.authorizer.authenticate(headers)):
+        elif self._settings.authorizer and (refused := await self._settings.authorizer.authenticate(headers)):
             await send_refusal(send, refused)
-        elif path == self._endpoint.path.rstrip("/"):
+        elif path == self._settings.path.rstrip("/"):
             await self._stream(method, headers, receive, send)
         elif self._old and (method, path) == ("GET", GET_PATH):
             await self._old.get(scope, headers, receive, send)
@@ -140,11 +140,11 @@ class HttpApp:
             await send_document(send, 404, b"")
 
     def _is_endpoint(self, path: str) -> bool:
-        return path == self._endpoint.path.rstrip("/") or (self._old is not None and path in (GET_PATH, POST_PATH))
+        return path == self._settings.path.rstrip("/") or (self._old is not None and path in (GET_PATH, POST_PATH))
 
     async def _describe(self, method: str, path: str, send: Send) -> None:
         """The protected resource metadata, for everybody (section "Authorization")."""
-        authorizer = self._endpoint.authorizer
+        authorizer = self._settings.authorizer
         document = authorizer.metadata(path) if authorizer and method == "GET" else None
         anyone = [(b"access-control-allow-origin", b"*")]
         await send_document(send, 200 if document else 404, document or b"", anyone)
@@ -160,7 +160,7 @@ class HttpApp:
             await self._post(headers, receive, send)
 
     async def _post(self, headers: Headers, receive: Receive, send: Send) -> None:
-        body = await read_body(receive, self._endpoint.max_body)
+        body = await read_body(receive, self._settings.max_body)
         said = body if isinstance(body, Refusal) else read_post(headers, body)
         match self._permitted(headers, said):
             case Refusal() as refused:
@@ -173,7 +173,7 @@ class HttpApp:
                 await self._sessions.post(said, headers, receive, send)
 
     async def _speak(self, old: OldSessions, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        body = await read_body(receive, self._endpoint.max_body)
+        body = await read_body(receive, self._settings.max_body)
         if isinstance(body, Refusal):
             await send_refusal(send, body)
         elif refused := check_types("POST", headers | {"accept": "*/*"}) or self._forbidden(headers, _messages(body)):
@@ -188,7 +188,7 @@ class HttpApp:
         return self._forbidden(headers, said.messages if isinstance(said, Handshaken) else (said.message,)) or said
 
     def _forbidden(self, headers: Headers, messages: Iterable[Message]) -> Refusal | None:
-        authorizer = self._endpoint.authorizer
+        authorizer = self._settings.authorizer
         return authorizer.authorize(headers, messages) if authorizer else None
 
 

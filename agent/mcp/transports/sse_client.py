@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 import anyio
-from anyio.abc import ObjectStream, TaskStatus
+from anyio.abc import TaskStatus
 
-from agent.mcp.background import background
-from agent.mcp.envelope import SALVAGED, Channel, Closed, ConnectionLost, Envelope, Inbound
+from agent.mcp.envelope import SALVAGED, Closed, ConnectionLost, Inbound
 from agent.mcp.exchange import (
     EVENT_TYPE,
     JSON_TYPE,
@@ -26,74 +25,26 @@ from agent.mcp.exchange import (
     unexpected,
 )
 from agent.mcp.jsonrpc import Message, Request, encode
-from agent.mcp.sse import EVENT_LIMIT
 from agent.mcp.transports.http_streams import Incoming
 
 if TYPE_CHECKING:
-    import httpx2
-
     from agent.mcp.transports.http_caller import HttpCaller
 
 Deliver = Callable[[Inbound | ConnectionLost], Awaitable[None]]
-Receive = Callable[[], Awaitable[Inbound | ConnectionLost]]
 
 logger = logging.getLogger(__name__)
 
-WAITING = 64  # messages read ahead of the session
 ENDPOINT_SECONDS = 10.0  # for the server to say where to post
 RECEIPT_SECONDS = 30.0  # for the server to take a message
 
 
-@asynccontextmanager
-async def sse(
-    url: str,
-    *,
-    headers: Mapping[str, str] | None = None,
-    auth: httpx2.Auth | None = None,
-    limit: int = EVENT_LIMIT,
-    transport: httpx2.AsyncBaseTransport | None = None,
-) -> AsyncIterator[Channel]:
-    """A transport to a server of 2024-11-05 at the URL of its stream; `http` finds out by itself that it is one.
+class SseChannel:
+    """`run` reads the stream, and delivers what comes on it, at last why it ended; `post` speaks."""
 
-    Raises, on entering it:
-        ConnectionLost: there is no such server.
-    """
-    from agent.mcp.transports.http_caller import http_caller
-
-    inbox, arrived = anyio.create_memory_object_stream[Inbound | ConnectionLost](WAITING)
-    with inbox, arrived:
-        async with http_caller(url, headers or {}, auth, transport) as caller, background() as tasks:
-            channel = SseChannel(caller, limit, inbox.send, arrived.receive)
-            await tasks.start(channel.run)
-            yield channel
-
-
-class SseChannel(ObjectStream[Any]):
-    """`run` reads the stream and hands on what comes, at last why it ended; `receive` gives what was handed on."""
-
-    fell_back = True  # see `agent.mcp.envelope.fell_back`
-
-    def __init__(self, caller: HttpCaller, limit: int, deliver: Deliver, receive: Receive | None = None) -> None:
-        self._caller, self._deliver, self._receive = caller, deliver, receive
+    def __init__(self, caller: HttpCaller, limit: int, deliver: Deliver) -> None:
+        self._caller, self._deliver = caller, deliver
         self._incoming = Incoming(None, limit)
         self._endpoint: str | None = None
-
-    async def receive(self) -> Inbound:
-        assert self._receive, "whoever delivers elsewhere receives there"
-        item = await self._receive()
-        if isinstance(item, ConnectionLost):
-            raise item
-        return item
-
-    async def send(self, item: Envelope) -> None:
-        for message in item.messages:
-            await self.post(message)
-
-    async def send_eof(self) -> None:
-        """The stream is the server's to end."""
-
-    async def aclose(self) -> None:
-        """The block of the transport closes the connection."""
 
     async def post(self, message: Message) -> None:
         """The server takes the message; its answer, if one is due, comes on the stream."""

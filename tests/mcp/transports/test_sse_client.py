@@ -1,22 +1,22 @@
-"""The client's end of HTTP+SSE, asked for or fallen back to."""
+"""The client's end of HTTP+SSE, by itself and fallen back to."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import anyio
 import pytest
 
 from agent.mcp.client.client import Client
 from agent.mcp.client.deprecations import HTTP_SSE
-from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope, Transport
+from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope
 from agent.mcp.exchange import Refused
 from agent.mcp.jsonrpc import Notification, Request, Result
 from agent.mcp.transports import sse_client
 from agent.mcp.transports.http_client import http
-from agent.mcp.transports.sse_client import sse
 from tests.mcp.bridge import bridge
 from tests.mcp.scripted_http import ACCEPTED, URL, Reply, Scripted, Seen, event, result
+from tests.mcp.sse_channel import Ends, sse
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +50,7 @@ class OldServer:
                 yield event(answer)
 
 
-async def ask(channel: Channel, request: Request) -> object:
+async def ask(channel: Channel | Ends, request: Request) -> object:
     with anyio.fail_after(5):
         await channel.send(Envelope((request,)))
         return await channel.receive()
@@ -94,16 +94,13 @@ async def test_a_client_falls_back_to_it_without_being_told() -> None:
     ]
 
 
-@pytest.mark.parametrize("transport", [http, sse])
-async def test_that_it_is_deprecated_is_noted_once(transport: Callable[..., Transport]) -> None:
+async def test_that_it_is_deprecated_is_noted_once() -> None:
     noted: list[str] = []
     noticed: list[str] = []
     with anyio.fail_after(5):
         async with bridge(Scripted(OldServer())) as network:
-            url = transport(URL, transport=network)
-            async with Client(
-                url, protocol="2024-11-05", on_deprecated=noted.append, on_notice=noticed.append
-            ) as client:
+            old, hears = http(URL, transport=network), {"on_deprecated": noted.append, "on_notice": noticed.append}
+            async with Client(old, protocol="2024-11-05", **hears) as client:
                 await client.ping()
     assert noted == [HTTP_SSE]
     assert noticed == []

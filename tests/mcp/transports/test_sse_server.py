@@ -17,9 +17,9 @@ from agent.mcp.server.context import Context
 from agent.mcp.server.server import Server
 from agent.mcp.transports.http_client import http
 from agent.mcp.transports.http_server import HttpApp, asgi_app
-from agent.mcp.transports.sse_client import sse
 from agent.mcp.transports.sse_server import OldSession
 from tests.mcp.bridge import bridge
+from tests.mcp.sse_channel import sse
 
 pytestmark = pytest.mark.anyio
 
@@ -44,10 +44,9 @@ async def serving(**options: Any) -> AsyncIterator[httpx2.AsyncClient]:
         yield web
 
 
-@pytest.mark.parametrize("transport", [sse, http])
-async def test_our_client_speaks_it_when_told_and_when_not(transport: Any) -> None:
+async def test_our_client_finds_out_that_it_is_spoken() -> None:
     done: list[float] = []
-    async with bridge(app()) as network, Client(transport(f"{HOME}/sse", transport=network)) as client:
+    async with bridge(app()) as network, Client(http(f"{HOME}/sse", transport=network)) as client:
         with anyio.fail_after(5):
             result = await client.call_tool("count", {"to": 3}, progress=lambda at, total, text: done.append(at))
     assert result.structured_content == {"result": 3}
