@@ -18,6 +18,7 @@ from agent.ui.escapes import clean
 from agent.ui.exit_codes import ExitCode
 from agent.ui.jsonl import json_line
 from agent.ui.keyboard import keyboard
+from agent.ui.logs import logs
 from agent.ui.piped import NoPromptError, read_prompt
 from agent.ui.result import result_object
 
@@ -29,7 +30,8 @@ def start(invocation: Invocation, environment: Environment) -> ExitCode:
     """Do it, and say how it went."""
     options = invocation.options
     try:
-        return _do(invocation, environment)
+        with logs(shown=options.verbose > 1):
+            return _do(invocation, environment)
     except NoPromptError as error:
         environment.say(str(error))
         return ExitCode.USAGE
@@ -39,9 +41,7 @@ def start(invocation: Invocation, environment: Environment) -> ExitCode:
     except KeyboardInterrupt:
         _result(Report(), options, environment)
         raise
-    except (
-        Exception
-    ) as error:  # the last resort: a person gets a sentence even for a fault of ours, a script its result
+    except Exception as error:  # a person gets a sentence even for a fault of ours, a script its result
         fault = innermost(error)
         if options.verbose > 1 or isinstance(fault, BrokenPipeError | OutputError):
             raise fault from error
