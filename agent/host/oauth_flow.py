@@ -15,12 +15,12 @@ import anyio
 import httpx2
 from mcp.client.auth import OAuthFlowError, OAuthRegistrationError
 
-from agent import __version__
 from agent.host.oauth_addresses import objection
 from agent.host.oauth_browser import Redirecting
 from agent.host.oauth_challenge import Challenge
 from agent.host.oauth_errors import PortTaken, SignInNeeded, client_missing, client_refused, failed, needs_login
 from agent.host.oauth_grants import CodeGrant, KeyGrant, SecretGrant
+from agent.host.oauth_http import open_client
 from agent.host.oauth_party import Party
 from agent.host.oauth_provider import ClientMissing, ClientUnknown, Mended
 from agent.host.oauth_store import Credentials
@@ -164,7 +164,7 @@ class _Nameless(Exception):
 
 @asynccontextmanager
 async def _errand(party: Party, revision: str | None) -> AsyncIterator[Errand]:
-    async with httpx2.AsyncClient(timeout=ANSWER_SECONDS, headers={"user-agent": f"mcp-chat/{__version__}"}) as client:
+    async with open_client(party.name, ANSWER_SECONDS) as client:
         yield Errand(party, revision, client)
 
 

@@ -57,7 +57,7 @@ async def _sign_in(config: Config, server: str, redirecting: Redirecting) -> str
     name, table = _find(config, server)
     if not signs_in(table):
         raise ConfigError(f"{name} is not signed in to: its configuration says so, or holds a token.")
-    challenge, is_open = await _challenge(table)
+    challenge, is_open = await _challenge(name, table)
     if is_open and table.auth != "oauth":
         return f"{name} lets everybody in; there is no need to sign in."
     folder = config.data_folder
@@ -110,10 +110,11 @@ def _find(config: Config, server: str) -> tuple[str, ServerTable]:
     return server, table
 
 
-async def _challenge(table: ServerTable) -> tuple[Challenge | None, bool]:
+async def _challenge(name: str, table: ServerTable) -> tuple[Challenge | None, bool]:
     """What the server says to a stranger, and whether it lets one in."""
     import httpx2
 
+    from agent.host.oauth_http import open_client
     from agent.mcp.transports.http_faults import lost
 
     assert table.url is not None
@@ -121,7 +122,7 @@ async def _challenge(table: ServerTable) -> tuple[Challenge | None, bool]:
     headers |= {"accept": "application/json, text/event-stream"}
     try:
         async with (
-            httpx2.AsyncClient(timeout=ANSWER_SECONDS) as client,
+            open_client(name, ANSWER_SECONDS) as client,
             client.stream("POST", table.url, json=HELLO, headers=headers) as answer,
         ):
             said = read_challenge(answer.status_code, answer.headers.get("www-authenticate", ""))

@@ -264,6 +264,20 @@ async def test_a_sign_in_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("environ", [{"HTTP_PROXY": "nonsense://x"}, {"SSL_CERT_FILE": "/nowhere"}])
+async def test_an_environment_that_cannot_be_used_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
+) -> None:
+    async with place(tmp_path) as here:
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        code, _, said = await here.run("login", "far")
+    assert code == 1
+    assert said.startswith(
+        "Signing in to far failed: a proxy or certificates that the environment names cannot be used: "
+    )
+
+
 async def test_a_wrong_address_may_be_followed_by_the_right_one(tmp_path: Path) -> None:
     async with place(tmp_path) as here, here.login() as (process, url):
         assert process.stdin
