@@ -102,7 +102,7 @@ class Elicitation:
             address = read_address(url)
         except UnsafeAddress as unsafe:
             self._refuse(server, f"the address {unsafe}")
-        question = OpenUrl(server, message, address.url, address.host, address.warnings)
+        question = OpenUrl(server, message, address.url, address.place, address.warnings)
         if (page := self._pages.get((server, url))) and page.turn == self._turn():
             return {"action": (await self._await_page(page)).verdict}  # it cannot wait, so it asks again instead
         answer = self._settled(question, refused(self._config, server)) or await self._outbox.ask(question)
@@ -111,8 +111,10 @@ class Elicitation:
         page = self._keep(server, url if id is None else str(id), question)
         if (answer.content or {}).get("open") is not False:
             await self._open(page)
-        if BEFORE_RETRY in (params.get("_meta") or {}):
+        if id is None or BEFORE_RETRY in (params.get("_meta") or {}):  # the call is not made again before that
             return {"action": (await self._await_page(page)).verdict}
+        said = f"It waits until you are done on {question.host}: {question.url} (Ctrl-C gives up)"
+        self._outbox.emit(Noticed(server, "notice", said))
         return {"action": "accept"}
 
     async def _await_page(self, page: _Page) -> Answer:

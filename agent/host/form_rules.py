@@ -1,36 +1,39 @@
-"""What a form of a server may ask, and what it may not: it stays flat and short, and never asks for a secret.
-
-The specification wants secrets asked on a page of the server's own, in the person's browser (section "Elicitation,
-URL mode"): what is typed into a form passes through this program.
-"""
+"""What a form of a server may ask, and what it may not: it stays flat and short, and never asks for a secret."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
+
+from agent.host.form_secrets import asks_for_secret, is_secret
 
 MOST_FIELDS = 100
 MOST_CHOICES = 1_000
 LONGEST_MESSAGE = 20_000  # characters
 LONGEST_LABEL = 2_000
 
-_SECRET = (
-    "password", "passwort", "passwd", "passphrase", "passcode", "secret", "credential", "credentials", "token", "otp",
-    "cvv", "cvc", "apikey", "accesskey", "privatekey", "secretkey", "api key", "access key", "private key",
-    "secret key", "signing key", "recovery code", "security code", "verification code", "one time code", "seed phrase",
-    "card number", "credit card", "pin code", "iban",
-)  # fmt: skip
-_SECRET_NAMES = re.compile(rf"\b({'|'.join(_SECRET)})\b")
-_ASKED_IN_WORDS = re.compile(
-    rf"\b(enter|type|paste|provide|give|tell|confirm|what is)\b[^.?!]{{0,40}}\b({'|'.join(_SECRET)})\b"
-)
 _TYPED = ("string", "integer", "number", None)
+_RANGES = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
+_UNLIKE_PYTHON = (
+    (re.compile(r"\\[pP]\{[^{}]*\}"), "."),
+    (re.compile(r"\(\?<(?=[A-Za-z_])"), "(?P<"),
+    (re.compile(r"\\k<(\w+)>"), r"(?P=\1)"),
+    (re.compile(r"\\c[A-Za-z]"), "."),
+    (re.compile(r"\\u\{[0-9A-Fa-f]+\}"), "."),
+    (re.compile(r"(\\[wdsWDS])-(?!\])"), r"\1\\-"),
+    (re.compile(r"\[\^\]"), r"[\\s\\S]"),
+)
+"""What JSON Schema's dialect of regular expressions (ECMA-262) writes differently, as something Python reads."""
 
 
 def form_objection(message: str, schema: Mapping[str, Any]) -> str | None:
     """Why the form is not put to anybody, as the end of a sentence that begins with "the form"."""
     properties = schema.get("properties") or {}
+    if schema.get("type", "object") != "object":
+        return f"has a schema of type {_cut(schema.get('type'))}; a form is an object"
     if len(message) > LONGEST_MESSAGE:
         return f"has a message of {len(message):,} characters; {LONGEST_MESSAGE:,} are allowed"
     if not isinstance(properties, dict) or not all(isinstance(rules, dict) for rules in properties.values()):
@@ -49,37 +52,58 @@ def _fault(name: str, rules: Mapping[str, Any]) -> str | None:
         return f"has a field that is a form in itself, {name!r}; forms are flat"
     if any(len(choices) > MOST_CHOICES for choices in _choices(rules)):
         return f"has a field with more than {MOST_CHOICES:,} choices, {name!r}"
-    if _is_secret(name, rules):
+    if broken := _contradiction(rules):
+        return f"has a field that nothing can fill, {name!r}: {broken}"
+    if _is_typed(rules) and is_secret(name, rules):
         return f"asks for a secret, {name!r}, which a form must not; a page of the server's own may (URL mode)"
     return None
 
 
-def _prose(message: str, properties: Mapping[str, Any]) -> str | None:
-    """Where a harmless field is explained by a request for something that is not."""
-    for name, rules in properties.items():
-        said = f"{message} {rules.get('description') or ''}".lower()
-        if _is_typed(rules) and _ASKED_IN_WORDS.search(said):
-            return f"asks for a secret, in {name!r}, which a form must not; a page of the server's own may (URL mode)"
+def _contradiction(rules: Mapping[str, Any]) -> str | None:
+    for least, most in _RANGES:
+        low, high = rules.get(least), rules.get(most)
+        if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
+            return f"{least} {low:g} is more than {most} {high:g}"
+    pattern = rules.get("pattern")
+    if isinstance(pattern, str) and not _is_pattern(pattern):
+        return f"the pattern {_cut(pattern)} is no regular expression"
     return None
 
 
-def _is_secret(name: str, rules: Mapping[str, Any]) -> bool:
-    if rules.get("format") == "password" or rules.get("writeOnly") is True:
-        return True
-    titled = rules.get("title")
-    named = [_spaced(name), _spaced(titled) if isinstance(titled, str) else ""]
-    return _is_typed(rules) and any(text == "pin" or _SECRET_NAMES.search(text) for text in named)
+def _is_pattern(pattern: str) -> bool:
+    for theirs, ours in _UNLIKE_PYTHON:
+        pattern = theirs.sub(ours, pattern)
+    return compiled(pattern) is not None
+
+
+@lru_cache(maxsize=256)
+def compiled(pattern: str) -> re.Pattern[str] | None:
+    """A server's pattern; None if Python cannot read it."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+def _cut(value: object) -> str:
+    return repr(value)[:80]
+
+
+def _prose(message: str, properties: Mapping[str, Any]) -> str | None:
+    """Where a harmless field is explained by a request for something that is not."""
+    is_asked = asks_for_secret(message)
+    for name, rules in properties.items():
+        is_text = _is_typed(rules) and rules.get("type") not in ("integer", "number")
+        if is_text and (is_asked or asks_for_secret(str(rules.get("description") or ""))):
+            return f"asks for a secret, in {name!r}, which a form must not; a page of the server's own may (URL mode)"
+    return None
 
 
 def _is_typed(rules: Mapping[str, Any]) -> bool:
     """Whether a person types it, and does not choose it."""
     kind = rules.get("type")
     return (isinstance(kind, list) or kind in _TYPED) and not any(_choices(rules))
-
-
-def _spaced(name: str) -> str:
-    """`githubApiKey` and `github_api_key` as words."""
-    return " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").replace("-", " ").lower().split())
 
 
 def _nests(rules: Mapping[str, Any]) -> bool:

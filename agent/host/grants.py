@@ -39,10 +39,18 @@ class Grants:
         if answer.remember == "always":
             self._write(server, sorted({*self.standing(server), grant}))
 
-    def withdraw(self, server: str) -> None:
-        """Nothing is granted to it any more."""
-        self._session = {(name, grant) for name, grant in self._session if name != server}
-        self._write(server, [])
+    def for_session(self, server: str) -> list[str]:
+        """What is granted until the program ends, and not for good."""
+        standing = self.standing(server)
+        return sorted(grant for name, grant in self._session if name == server and grant not in standing)
+
+    def withdraw(self, server: str, *grants: Grant) -> None:
+        """These are not granted to it any more."""
+        self._session -= {(server, grant) for grant in grants}
+        standing = self.standing(server)
+        left = [grant for grant in standing if grant not in grants]
+        if left != standing:
+            self._write(server, left)
 
     def _write(self, server: str, grants: list[str]) -> None:
         known = {**self._memory.read()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from agent.chat.events import Noticed
 from agent.chat.outbox import Outbox
 from agent.chat.questions import ShareRoots
 from agent.host.config import Config
@@ -48,9 +49,28 @@ class Roots:
             return False
         answer = await self._outbox.ask(ShareRoots(server, folders))
         if answer.verdict != "accept":
-            self._refused.add((server, folders))
+            self._refuse(server, folders)
         self._grants.take(server, "roots", answer)
         return answer.verdict == "accept"
+
+    def _refuse(self, server: str, folders: tuple[str, ...]) -> None:
+        self._refused.add((server, folders))
+        if self._interactive:
+            said = "It will not be told of these folders in this session, and you will not be asked again;"
+            self._outbox.emit(Noticed(server, "notice", f"{said} /roots forget {server} changes that."))
+
+    def standing(self, server: str) -> str:
+        """What was answered when `server` asked, as the end of a sentence; empty if nothing that lasts was."""
+        if "roots" in self._grants.standing(server):
+            return "may always know them"
+        if self._grants.has(server, "roots"):
+            return "may know them in this session"
+        return "was refused, for this session" if any(name == server for name, _ in self._refused) else ""
+
+    def forget(self, server: str) -> None:
+        """The person is asked again, whatever they answered before."""
+        self._refused = {(name, folders) for name, folders in self._refused if name != server}
+        self._grants.withdraw(server, "roots")
 
     def add(self, folder: str, cwd: Path) -> str:
         """One more for all servers; its absolute path.

@@ -14,13 +14,14 @@ from agent.chat.provider import Finished, Provider, ProviderError
 from agent.chat.questions import Answer, ApproveSampling, ReviewSample
 from agent.host.config import Config, ConfigError
 from agent.host.grants import Grants
-from agent.host.prices import Prices, request_tokens
-from agent.host.sampling_budget import Budgets, OverBudget
+from agent.host.prices import Prices
+from agent.host.sampling_budget import Budgets, OverBudget, Spent
 from agent.host.sampling_context import conversation_context, with_context
 from agent.host.sampling_edits import edited_reply, edited_request, reply_by_hand
 from agent.host.sampling_messages import INTERNAL_ERROR, Sample, read_sample, write_result
 from agent.host.sampling_models import choose_model
 from agent.host.sampling_replies import Replies
+from agent.host.sampling_size import most_usage, request_tokens, text_tokens
 from agent.host.sampling_tools import ask_model
 from agent.mcp.session import McpError
 
@@ -53,8 +54,8 @@ class Sampling:
         except (ProviderError, ConfigError) as error:
             raise McpError(INTERNAL_ERROR, str(error)) from error
         question = await self._question(server, provider, sample, why)
-        async with self._admitted(question):
-            return await self._settle(question, provider, sample)
+        async with self._admitted(question) as spent:
+            return await self._settle(question, provider, sample, spent)
 
     def _read(self, server: str, params: Mapping[str, Any]) -> Sample:
         sample = read_sample(params, self._config.settings.sampling.max_tokens)
@@ -73,35 +74,41 @@ class Sampling:
 
     async def _question(self, server: str, provider: Provider, sample: Sample, why: str) -> ApproveSampling:
         tokens = request_tokens(sample.request)
-        most = Usage(input_tokens=tokens, output_tokens=sample.request.max_tokens or 0)
-        cost = await self._prices.cost(provider.name, most)
+        cost = await self._prices.cost(provider.name, most_usage(sample.request))
         by_hand = self._config.approval(server) == "manual"
         return ApproveSampling(server, provider.name, sample.request, why, tokens, cost, by_hand)
 
     @asynccontextmanager
-    async def _admitted(self, question: ApproveSampling) -> AsyncIterator[None]:
+    async def _admitted(self, question: ApproveSampling) -> AsyncIterator[Spent]:
         """Within the server's budget, and with not too many others of it at the same time."""
         try:
-            self._budgets.admit(question)
+            with self._budgets.admitted(question) as spent:
+                async with self._budgets.room(question.server):
+                    yield spent
         except OverBudget as over:
-            if over.is_news:
-                self._outbox.emit(QuestionSettled(question, "decline", "policy", str(over)))
-            if over.is_told:
-                self._outbox.emit(SampleFinished(question.server, question.model, None, "decline"))
+            self._stop(question, over)
             raise McpError(REJECTED, f"Sampling limit reached: {over}") from over
-        async with self._budgets.room(question.server):
-            yield
 
-    async def _settle(self, question: ApproveSampling, provider: Provider, sample: Sample) -> dict[str, Any]:
+    def _stop(self, question: ApproveSampling, over: OverBudget) -> None:
+        """Nobody said no: the limit that was met stands right before what became of the request."""
+        if over.is_told:
+            self._outbox.emit(QuestionSettled(question, "decline", "policy", str(over)))
+            self._outbox.emit(SampleFinished(question.server, question.model, None, "error"))
+
+    async def _settle(
+        self, question: ApproveSampling, provider: Provider, sample: Sample, spent: Spent
+    ) -> dict[str, Any]:
         answer = await self._approve(question)
         if finished := reply_by_hand(answer):
             self._outbox.emit(SampleFinished(question.server, finished.model, None, "accept"))
             return write_result(sample, finished)
         finished = await self._ask(question, provider, answer)
-        cost = await self._spend(question, finished)
-        reviewed = await self._review(question.server, finished, cost)
+        usage = finished.usage or _guess(question, finished)
+        cost = await self._prices.cost(question.model, usage)
+        spent.spend(usage, cost)
+        reviewed = await self._review(question, finished, cost)
         self._replies.keep(question.server, reviewed.message)
-        self._outbox.emit(SampleFinished(question.server, finished.model, finished.usage, "accept", cost))
+        self._outbox.emit(SampleFinished(question.server, question.model, finished.usage, "accept", cost))
         return write_result(sample, reviewed)
 
     async def _approve(self, question: ApproveSampling) -> Answer:
@@ -131,20 +138,19 @@ class Sampling:
             self._outbox.emit(SampleFinished(question.server, provider.name, None, "error"))
             raise McpError(INTERNAL_ERROR, self._config.mask(str(error))) from error
 
-    async def _spend(self, question: ApproveSampling, finished: Finished) -> float | None:
-        """What it came to. A provider that does not count is taken to have used what was estimated."""
-        guess = Usage(input_tokens=question.tokens, output_tokens=len(finished.message.text) // 4)
-        cost = await self._prices.cost(question.model, finished.usage or guess)
-        self._budgets.spend(question.server, finished.usage or guess, cost)
-        return cost
-
-    async def _review(self, server: str, finished: Finished, cost: float | None) -> Finished:
+    async def _review(self, question: ApproveSampling, finished: Finished, cost: float | None) -> Finished:
         """The reply as the person lets it through: they may put another text in its place."""
+        server, model = question.server, question.model
         if self._config.approval(server) == "allow" or self._grants.has(server, "review"):
             return finished
-        answer = await self._outbox.ask(ReviewSample(server, finished.model, finished.message))
+        answer = await self._outbox.ask(ReviewSample(server, model, finished.message))
         if answer.verdict != "accept":
-            self._outbox.emit(SampleFinished(server, finished.model, finished.usage, answer.verdict, cost))
+            self._outbox.emit(SampleFinished(server, model, finished.usage, answer.verdict, cost))
             raise McpError(REJECTED, REJECTION)
         self._grants.take(server, "review", answer)
         return replace(finished, message=edited_reply(finished.message, answer))
+
+
+def _guess(question: ApproveSampling, finished: Finished) -> Usage:
+    """A provider that does not count is taken to have used what was estimated."""
+    return Usage(input_tokens=question.tokens, output_tokens=text_tokens(finished.message.text))

@@ -5,9 +5,12 @@ Tools in such a request are the server's own: the model's calls go back to it, n
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -44,6 +47,7 @@ MISSING = "Tool result missing in request"
 MIXED = "Tool results mixed with other content"
 """As the specification words them (section "Sampling, Error Handling")."""
 
+_KINDS = ("text", "image", "audio", "tool_use", "tool_result")
 _ACCEPTED_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -68,6 +72,8 @@ def read_sample(params: Mapping[str, Any], max_tokens: int) -> Sample:
     choice = (asked.tool_choice.mode if asked.tool_choice else None) or "auto"
     if choice == "required" and not tools:
         raise McpError(INVALID_PARAMS, "toolChoice is required, and there are no tools")
+    if twice := [name for name, count in Counter(tool.name for tool in tools).items() if count > 1]:
+        raise McpError(INVALID_PARAMS, f"Invalid sampling request: two tools have the name {twice[0]!r}")
     request = Request(
         messages=tuple(_messages(asked.messages)),
         system=asked.system_prompt or "",
@@ -83,6 +89,11 @@ def read_sample(params: Mapping[str, Any], max_tokens: int) -> Sample:
 
 
 def _validated(params: Mapping[str, Any]) -> types.CreateMessageRequestParams:
+    for place, kind in _kinds(params.get("messages")):
+        if kind not in _KINDS:
+            allowed = f"{', '.join(_KINDS[:-1])} and {_KINDS[-1]}"
+            said = f"{place} is content of type {kind!r}, and sampling takes {allowed}"
+            raise McpError(INVALID_PARAMS, f"Invalid sampling request: {said}")
     try:
         asked = types.CreateMessageRequestParams.model_validate(params)
     except ValidationError as error:
@@ -94,6 +105,15 @@ def _validated(params: Mapping[str, Any]) -> types.CreateMessageRequestParams:
     if asked.max_tokens < 1:
         raise McpError(INVALID_PARAMS, "Invalid sampling request: maxTokens must be at least 1")
     return asked
+
+
+def _kinds(messages: Any) -> Iterator[tuple[str, str]]:
+    """Where content stands, and what it says it is; what says nothing is left to the validation."""
+    for number, message in enumerate(messages if isinstance(messages, list) else ()):
+        content = message.get("content") if isinstance(message, dict) else None
+        for block in content if isinstance(content, list) else [content]:
+            if isinstance(block, dict) and isinstance(kind := block.get("type"), str):
+                yield f"messages.{number}", kind
 
 
 def _preferences(asked: types.ModelPreferences | None) -> Preferences:
@@ -115,6 +135,7 @@ def _messages(asked: Sequence[types.SamplingMessage]) -> Iterable[Message]:
         results = [block for block in blocks if isinstance(block, types.ToolResultContent)]
         uses = [block.id for block in blocks if isinstance(block, types.ToolUseContent)]
         _check(message.role, len(blocks), [result.tool_use_id for result in results], uses, owed)
+        _check_data([*blocks, *(part for result in results for part in result.content)])
         if results:
             yield ToolMessage(tuple(_result(found) for id in owed for found in results if found.tool_use_id == id))
         elif message.role == "user":
@@ -137,6 +158,19 @@ def _check(role: str, blocks: int, results: list[str], uses: list[str], owed: li
         raise McpError(INVALID_PARAMS, "Tool use in a message of the user")
     if len(set(uses)) < len(uses):
         raise McpError(INVALID_PARAMS, "Two tool uses with one id")
+
+
+def _check_data(blocks: Iterable[Any]) -> None:
+    for block in blocks:
+        if isinstance(block, types.ImageContent | types.AudioContent) and not _is_base64(block.data):
+            raise McpError(INVALID_PARAMS, f"Invalid sampling request: the data of the {block.type} is not base64")
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        return bool(base64.b64decode("".join(data.split()), validate=True))
+    except (binascii.Error, ValueError):
+        return False
 
 
 def _said(block: Any) -> Text | ToolCall:

@@ -105,13 +105,20 @@ def _score(rating: Rating, wanted: Preferences) -> float:
 
 
 def _rating(label: str, config: Config) -> Rating | None:
+    """By the words of its name: another release of a known model is rated like it, and so is one behind a gateway."""
     name, _, model = label.partition("/")
-    known = _known(name, config)
-    return next((known[part] for part in sorted(known, key=len, reverse=True) if model.startswith(part)), None)
+    provider = config.providers.get(name)
+    if not isinstance(provider, ProviderConfig) or provider.kind == "mock":
+        return None
+    makers = [RATINGS[provider.kind]] if provider.is_official else RATINGS.values()
+    known = {part: rating for models in makers for part, rating in models.items()}
+    said = set(_words(model))
+    exact = next((known[part] for part in known if model.rpartition("/")[2].startswith(part)), None)
+    return exact or next((rating for part, rating in known.items() if said.issuperset(_words(part))), None)
 
 
 def _known(name: str, config: Config) -> Mapping[str, Rating]:
-    """The models rated here that the provider of this name has."""
+    """The models rated here that the provider of this name is sure to have."""
     provider = config.providers.get(name)
     if not isinstance(provider, ProviderConfig) or provider.kind not in RATINGS or not provider.is_official:
         return {}

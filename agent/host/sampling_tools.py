@@ -1,4 +1,4 @@
-"""A model request that keeps to the server's `toolChoice`, whether or not the model can be made to."""
+"""A model request that keeps to the server's `toolChoice` and `maxTokens`, whether or not the model can be made to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from agent.chat.attempt import attempt
 from agent.chat.messages import AssistantMessage, Message, Stop, Text, Usage, user
 from agent.chat.outbox import Outbox
 from agent.chat.provider import Finished, Provider, ProviderError, Request
+from agent.host.sampling_limit import within_limit
 
 CALL_ONE = "Call one of the tools now; no other answer can be used."
 
@@ -18,16 +19,20 @@ async def ask_model(provider: Provider, request: Request, outbox: Outbox, origin
     Raises:
         ProviderError: it failed, or called none that time either.
     """
-    finished = await attempt(provider, request, outbox, origin=origin)
+    finished = await _ask_once(provider, request, outbox, origin)
     if request.tool_choice == "none":
         return replace(finished, message=_without_calls(finished.message))
     if not _owes_a_call(request, finished):
         return finished
-    again = await attempt(provider, _insisting(request, finished.message), outbox, origin=origin)
+    again = await _ask_once(provider, _insisting(request, finished.message), outbox, origin)
     if _owes_a_call(request, again):
         raise ProviderError("protocol", f"{provider.name} was to call a tool, and did not.")
     # Its reasoning belongs to a conversation with our insisting in it, which the server does not know.
     return replace(again, message=replace(again.message, native=None), usage=_sum(finished.usage, again.usage))
+
+
+async def _ask_once(provider: Provider, request: Request, outbox: Outbox, origin: str) -> Finished:
+    return within_limit(await attempt(provider, request, outbox, origin=origin), request.max_tokens)
 
 
 def _owes_a_call(request: Request, finished: Finished) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
+_PORTS = {"http": 80, "https": 443}
 LONGEST = 16_000  # characters
 SHOWN = 120
 
@@ -18,8 +19,16 @@ _FAMILIAR = (
 )  # fmt: skip
 """Names that others like to be taken for."""
 
-_SHARED = ("ac", "co", "com", "gov", "net", "org")
-"""Where a country keeps the names of many owners: the label before it is whose they are."""
+_SHARED = ("ac", "co", "com", "edu", "gob", "gouv", "gov", "ltd", "me", "ne", "net", "nom", "or", "org", "plc")
+"""Where a country keeps the names of many owners, as in co.uk: the label before it is whose they are."""
+
+_HOSTED = (
+    "amazonaws.com", "appspot.com", "azurewebsites.net", "blogspot.com", "cloudfront.net", "firebaseapp.com",
+    "fly.dev", "github.io", "gitlab.io", "glitch.me", "herokuapp.com", "netlify.app", "ngrok-free.app", "ngrok.io",
+    "onrender.com", "pages.dev", "surge.sh", "trycloudflare.com", "vercel.app", "web.app", "windows.net",
+    "workers.dev",
+)  # fmt: skip
+"""Where anybody can have a page under a name of their choice."""
 
 _ALIKE = str.maketrans("0134578@аеорсхукіјѕԁԛԝгьӏɡıοαρντκυ", "oleastbaaeopcxykijsdqwrblgioapvtku")
 """Digits, and Cyrillic and Greek letters, as the Latin letter that they look like."""
@@ -31,11 +40,18 @@ class UnsafeAddress(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`host` as it is asked for, in ASCII."""
+    """`host` as it is asked for, in ASCII; `port` where it is not the usual one."""
 
     url: str
     host: str
     warnings: tuple[str, ...] = ()
+    port: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Host and port: where it leads."""
+        host = f"[{self.host}]" if ":" in self.host and self.port else self.host
+        return f"{host}:{self.port}" if self.port else host
 
 
 def read_address(url: str) -> Address:
@@ -53,17 +69,20 @@ def read_address(url: str) -> Address:
         host, port = (parts.hostname or "").rstrip("."), parts.port
     except ValueError:
         raise UnsafeAddress("cannot be read") from None
-    if parts.scheme not in ("http", "https"):
+    if parts.scheme not in _PORTS:
         raise UnsafeAddress(f"begins with {parts.scheme[:SHOWN] or 'nothing'!r}, and only http and https are opened")
     if not host:
         raise UnsafeAddress("names no host")
-    return Address(url, _ascii(host), tuple(_warnings(parts, host, port)))
+    warnings = tuple(_warnings(parts, host, port))
+    return Address(url, _ascii(host), warnings, None if port == _PORTS[parts.scheme] else port)
 
 
 def _warnings(parts: SplitResult, host: str, port: int | None) -> Iterator[str]:
     if "@" in parts.netloc:
         yield "What stands before the @ is not the host, and may be there to deceive."
-    if parts.scheme == "http" and not _is_local(host):
+    if _is_local(host):
+        yield "It leads to this machine: a program that runs here answers."
+    elif parts.scheme == "http":
         yield "It is not encrypted (http): others on the way can read and change it."
     if _is_number(host) and not _is_local(host):
         yield "It has a number in place of a name, so there is no saying whose it is."
@@ -79,16 +98,26 @@ def _warnings(parts: SplitResult, host: str, port: int | None) -> Iterator[str]:
 
 def _likenesses(host: str) -> Iterator[str]:
     """A name that looks like a familiar one, or that has one where it says nothing about whose page it is."""
-    *before, owner = host.split(".")[:-1] or [host]
-    if owner in _SHARED and before:
-        owner = before.pop()
-    if owner in _FAMILIAR:
+    labels = host.split(".")
+    at = len(labels) - _suffix(labels)
+    *before, owner = labels[:at] or labels
+    belongs, suffix = ".".join(labels[max(0, at - 1) :]), ".".join(labels[at:])
+    if suffix in _HOSTED:
+        yield f"It stands on {suffix}, where anybody can have a page under any name."
+    elif owner in _FAMILIAR:
         return
     for name in _FAMILIAR:
         if name in (*before, *re.split("[-_]", owner)):
-            yield f"It has {name} in its name, but belongs to {owner}."
+            yield f"It has {name} in its name, but belongs to {belongs}."
         elif _looks_like(owner, name):
-            yield f"Its name looks like {name}, and is not: it is {owner}."
+            yield f"Its name looks like {name}, and is not: it is {belongs}."
+
+
+def _suffix(labels: list[str]) -> int:
+    """How many labels at the end say nothing about whose the name is: "org", "co.uk", "github.io"."""
+    if len(labels) > 2 and ".".join(labels[-2:]) in _HOSTED:
+        return 2
+    return 2 if len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SHARED else 1
 
 
 def _looks_like(label: str, name: str) -> bool:

@@ -21,14 +21,15 @@ REMEMBER: dict[str, Literal["once", "session", "always"]] = {"y": "once", "s": "
 class Consenting:
     """Implements `agent.ui.dialogues.Dialogue`.
 
-    `body` are the rows to look at, with the edits in them; `edit` is the form that makes edits. `write`, where there
-    is one, is a form whose content is the answer itself; with `must_write` nothing else is offered.
+    `body` are the rows to look at, with the edits in them; `edit`, where there is something to edit, is the form that
+    makes edits. `write`, where there is one, is a form whose content is the answer itself; with `must_write` nothing
+    else is offered.
     """
 
     title: str
     keys: str
     body: Callable[[Edits], list[str]]
-    edit: Callable[[Edits], Filling]
+    edit: Callable[[Edits], Filling] | None
     write: Callable[[], Filling] | None = None
     must_write: bool = False
     answer: Answer | None = None
@@ -49,6 +50,10 @@ class Consenting:
     @property
     def prefill(self) -> str:
         return self._form.prefill if self._form else ""
+
+    @property
+    def is_default(self) -> bool:
+        return self._form is not None and self._form.is_default
 
     @property
     def details(self) -> str:
@@ -74,7 +79,7 @@ class Consenting:
             self.answer = Answer("decline")
         elif key == "cancel":
             self.answer = Answer("cancel")
-        elif key == "e":
+        elif key == "e" and self.edit:
             self._form = self.edit(self._edits)
         elif key == "w":
             self._begin_writing()

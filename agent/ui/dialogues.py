@@ -38,6 +38,11 @@ class Dialogue(Protocol):
     def prefill(self) -> str: ...
 
     @property
+    def is_default(self) -> bool:
+        """Whether typing is to replace the prefill."""
+        ...
+
+    @property
     def details(self) -> str:
         """All there is to see, where the lines show only its beginning; else empty."""
         ...
@@ -65,6 +70,7 @@ class Choosing:
     answer: Answer | None = None
     typing: bool = False
     prefill: str = ""
+    is_default: bool = False
 
     @property
     def details(self) -> str:
@@ -108,7 +114,7 @@ def dialogue(question: Question) -> Dialogue:
             return Choosing(title, f"{spell(message)}\n{spell(url)}", _page_keys())
         case ShareRoots(server, folders):
             title = f"{spell_line(server)} asks which folders you work in. May it know these?"
-            return Choosing(title, "\n".join(map(spell, folders)), _granting("this time", "no"))
+            return Choosing(title, "\n".join(map(spell, folders)), _granting("this time", "no, not in this session"))
         case ApproveTool(call, server, tool):
             title = f"Run {spell_line(server)}/{spell_line(tool)}?"
             return Choosing(title, arguments_text(call), _approval("run it once", "for this session", "don't"))

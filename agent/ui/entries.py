@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from agent.host.form_rules import compiled
 from agent.ui.forms import FORMAT_HINTS, Field, Kind, bound, bounds
 
 _PATTERN_STEPS = 1_000_000
@@ -52,19 +53,25 @@ def _text(field: Field, text: str) -> str:
     if wanted in _FORMATS and not _FORMATS[wanted](text):
         raise InvalidEntry(f"That is not {FORMAT_HINTS[wanted]}.")
     pattern = field.rules.get("pattern")
-    if isinstance(pattern, str) and not _matches(pattern, text):
+    if isinstance(pattern, str) and _matches(pattern, text) is False:
         raise InvalidEntry(f"It has to match the pattern {pattern}")
     return text
 
 
-def _matches(pattern: str, text: str) -> bool:
-    """Whether it does, as far as that can be found out here: the server checks for itself anyway."""
-    if len(text) > _limit(pattern):
-        return True
+def is_unchecked(field: Field, value: Any) -> bool:
+    """Whether the field has a pattern that `value` could not be tried on here: the server checks for itself anyway."""
+    pattern = field.rules.get("pattern")
+    return field.kind == "text" and isinstance(pattern, str) and _matches(pattern, str(value)) is None
+
+
+def _matches(pattern: str, text: str) -> bool | None:
+    """None where that cannot be found out: a pattern of another dialect, or one that may take for ever."""
+    if len(text) > _limit(pattern) or (tried := compiled(pattern)) is None:
+        return None
     try:
-        return re.search(pattern, text) is not None
-    except (re.error, OverflowError, RecursionError):
-        return True  # a pattern of another dialect must not lock the form
+        return tried.search(text) is not None
+    except RecursionError:
+        return None
 
 
 def _limit(pattern: str) -> int:
@@ -123,8 +130,10 @@ def _choice(field: Field, text: str) -> Any:
 
 
 def _several(field: Field, text: str) -> list[Any]:
+    """Numbers may stand with blanks between them, names only with commas: they have blanks of their own."""
+    is_numbers = field.numbered and all(part.isdecimal() for part in text.replace(",", " ").split())
     chosen: list[Any] = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
+    for part in text.replace(",", " ").split() if is_numbers else filter(None, map(str.strip, text.split(","))):
         value = _choice(field, part)
         if value not in chosen:
             chosen.append(value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agent.chat.questions import Answer, FillForm
-from agent.ui.entries import InvalidEntry, parse
+from agent.ui.entries import InvalidEntry, is_unchecked, parse
 from agent.ui.escapes import spell, spell_line
 from agent.ui.forms import Field, form_fields, hint, shown
 
@@ -26,12 +26,17 @@ _DECLINE = "Ctrl-X decline · Ctrl-C cancel"
 
 @dataclass(slots=True, eq=False)
 class Filling:
-    """Implements `agent.ui.dialogues.Dialogue`. `above` stands between the title and the fields."""
+    """Implements `agent.ui.dialogues.Dialogue`. `above` stands between the title and the fields.
+
+    With `edits` the defaults are texts to go on from. `way_out` is what Shift-Tab does at the first field.
+    """
 
     question: FillForm
     answer: Answer | None = None
     title: str = ""
     above: tuple[Line, ...] = ()
+    edits: bool = False
+    way_out: str = "back"
     _fields: tuple[Field, ...] = ()
     _typed: dict[str, str] = field(default_factory=dict)
     _values: dict[str, Any] = field(default_factory=dict)
@@ -60,6 +65,12 @@ class Filling:
     def prefill(self) -> str:
         one = self._fields[self._at]
         return self._typed.get(one.name, one.prefill)
+
+    @property
+    def is_default(self) -> bool:
+        """Nothing is lost to a key that was typed by a person, or is theirs to edit."""
+        one = self._fields[self._at]
+        return not self.edits and bool(one.prefill) and one.name not in self._typed
 
     @property
     def details(self) -> str:
@@ -109,9 +120,13 @@ class Filling:
         return [one for one in self._fields[: self._at] if one.name in self._values]
 
     def _filled(self) -> list[Line]:
-        return [
-            ("done", f"  {spell_line(one.title)}: {spell(shown(one, self._values[one.name]))}") for one in self._given()
-        ]
+        return [("done", f"  {spell_line(one.title)}: {self._shown(one)}") for one in self._given()]
+
+    def _shown(self, one: Field) -> str:
+        value = self._values[one.name]
+        return spell(shown(one, value)) + (
+            " (not checked here against its pattern)" if is_unchecked(one, value) else ""
+        )
 
     def _asked(self) -> Iterator[Line]:
         filled, one = self._filled(), self._fields[self._at]
@@ -129,7 +144,12 @@ class Filling:
             yield "body", f"  … {len(choices) - CHOICES_SHOWN} more (? shows all)"
         if self._fault:
             yield "error", spell(self._fault)
-        yield "keys", f"Enter next · Shift-Tab back · {_DECLINE}"
+        yield "keys", f"{self._enter()} · Shift-Tab {'back' if self._at else self.way_out} · {_DECLINE}"
+
+    def _enter(self) -> str:
+        if self.edits:
+            return "Enter next · Ctrl-U clears the line"
+        return "Enter takes the default, typing replaces it" if self.is_default else "Enter next"
 
     def _choices(self) -> list[Line]:
         one = self._fields[self._at]

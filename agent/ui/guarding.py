@@ -8,14 +8,15 @@ from agent.chat.questions import Answer
 from agent.ui.dialogues import Dialogue, Line
 
 _LASTING = {"session": "for the whole session", "always": "always, in later sessions too"}
-_UNSEEN = "Not all of this has been in sight yet: v shows it."
+_FOLDED = "Not all of this has been in sight yet: v shows it."
+_BELOW = "Not all of this has been on the screen yet: Space shows more."
 
 
 @dataclass(slots=True, eq=False)
 class Guarded:
     """Implements `agent.ui.dialogues.Dialogue` around another one.
 
-    `in_sight` is to be kept up to date by whoever draws it: whether all of its lines are on the screen.
+    `in_sight` is to be kept up to date by whoever draws it: whether all of its lines have been on the screen.
     """
 
     inner: Dialogue
@@ -34,6 +35,10 @@ class Guarded:
         return self.inner.prefill
 
     @property
+    def is_default(self) -> bool:
+        return self.inner.is_default
+
+    @property
     def details(self) -> str:
         """All there is to see, unless it is in sight; else empty."""
         if self.typing or (self.in_sight and not self.inner.details):
@@ -44,9 +49,9 @@ class Guarded:
         return "\n".join([*titles, body])
 
     def read_out(self) -> str:
-        """What `details` says, which counts as seen from now on."""
-        self._read, self._note = self.details, ""
-        return self._read
+        """What `details` says. What was folded counts as seen from now on."""
+        self._read, self._note = self.inner.details, ""
+        return self.details
 
     def lines(self) -> list[Line]:
         lines = self.inner.lines()
@@ -61,8 +66,14 @@ class Guarded:
         self._note = ""
         self.inner.enter(text)
 
+    def look_on(self) -> None:
+        """A page was turned: what was said about the last key is over."""
+        self._held, self._note = None, ""
+
     def press(self, key: str) -> None:
-        """Take a key, and say so where it means nothing."""
+        """Take a key, and say so where it means nothing. What is answered stays so, whatever is typed after it."""
+        if self.answer:
+            return
         held, self._held, self._note = self._held, None, ""
         if held and key in (held[0], "enter"):
             self.answer = held[1]
@@ -76,8 +87,10 @@ class Guarded:
 
     def _weigh(self, key: str, answer: Answer) -> None:
         self.inner.answer = None
-        if answer.verdict == "accept" and self.details != self._read:
-            self._note = _UNSEEN
+        if answer.verdict == "accept" and not self.in_sight:
+            self._note = _BELOW
+        elif answer.verdict == "accept" and self.inner.details != self._read:
+            self._note = _FOLDED
         elif answer.verdict == "accept" and answer.remember != "once":
             self._held = key, answer
         else:

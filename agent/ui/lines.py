@@ -17,6 +17,13 @@ def call_line(tool: str, call: ToolCall, limit: int = 160) -> str:
     return clean_line(f"{tool}({said})", limit)
 
 
+def dollars(cost: float) -> str:
+    """An amount that is not nothing never reads as nothing."""
+    if cost <= 0:
+        return "nothing"
+    return f"${cost:.4f}" if cost >= 0.0001 else "less than $0.0001"
+
+
 def retry_line(reason: str, seconds: float) -> str:
     """Why something is tried again, and when."""
     return f"{reason} Trying again {f'in {seconds:.0f} s' if seconds >= 0.5 else 'now'}."

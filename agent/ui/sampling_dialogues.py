@@ -11,8 +11,10 @@ from agent.host.sampling_edits import editable_text, edited_request
 from agent.ui.consenting import Consenting, Edits, folded
 from agent.ui.escapes import spell, spell_line
 from agent.ui.filling import Filling
+from agent.ui.lines import dollars
 
 _REPLY: dict[str, Any] = {"type": "string", "title": "Reply"}
+_LEAVE = "leaves the edit"
 _LONGEST_NAME = 30  # of a server, among keys
 
 
@@ -33,12 +35,13 @@ def approving(asked: ApproveSampling) -> Consenting:
 def reviewing(asked: ReviewSample) -> Consenting:
     """May the model's reply go to the server?"""
     server, model = spell_line(asked.server), spell_line(asked.model)
+    has_text = bool(asked.reply.text) or not asked.reply.tool_calls
     return Consenting(
         f"{model} answered. Send this to {server}?",
         f"y send · s all for this session · a always to {spell_line(asked.server, _LONGEST_NAME)}"
-        " · e edit · n don't · Ctrl-C cancel",
+        f"{' · e edit' if has_text else ''} · n don't · Ctrl-C cancel",
         lambda edits: _reply_rows(asked, edits),
-        lambda edits: _edited_reply_form(asked, edits),
+        (lambda edits: _edited_reply_form(asked, edits)) if has_text else None,
     )
 
 
@@ -54,10 +57,15 @@ def _size(asked: ApproveSampling) -> str:
     parts = [
         f"{count} message{'s' * (count != 1)}",
         f"about {asked.tokens:,} token{'s' * (asked.tokens != 1)}, at most {asked.request.max_tokens or 0:,} back",
-        f"cost: {'–' if asked.cost is None else f'at most ${asked.cost:.4f}'}",
+        f"cost: {'–' if asked.cost is None else _most(asked.cost)}",
         *([f"model: {spell_line(asked.why)}"] if asked.why else []),
     ]
     return " · ".join(parts)
+
+
+def _most(cost: float) -> str:
+    said = dollars(cost)
+    return f"at most {said}" if said.startswith("$") else said
 
 
 def _request_rows(asked: ApproveSampling, edits: Edits) -> list[str]:
@@ -77,24 +85,35 @@ def _request_form(asked: ApproveSampling, edits: Edits) -> Filling:
         fields["text"] = {"type": "string", "title": "Last message", "default": text}
     fields["max_tokens"] = limit | {"default": request.max_tokens or 1}
     form = FillForm(asked.server, "", {"properties": fields, "required": ["max_tokens"]})
-    return Filling(form, title=f"What {spell_line(asked.server)} asks {spell_line(asked.model)}")
+    title = f"What {spell_line(asked.server)} asks {spell_line(asked.model)}"
+    return Filling(form, title=title, edits=True, way_out=_LEAVE)
 
 
 def _reply_form(asked: ApproveSampling) -> Filling:
     form = FillForm(asked.server, "", {"properties": {"reply": _REPLY}, "required": ["reply"]})
     title = f"You answer {spell_line(asked.server)} in the model's place"
-    return Filling(form, title=title, above=tuple(folded(_request_rows(asked, {}))))
+    above, way_out = tuple(folded(_request_rows(asked, {}))), "back" if asked.by_hand else "back to the request"
+    return Filling(form, title=title, above=above, way_out=way_out)
 
 
 def _edited_reply_form(asked: ReviewSample, edits: Edits) -> Filling:
-    fields = {"text": _REPLY | {"default": edits.get("text", asked.reply.text)}}
+    """The text is edited; calls, which stay as they are, stand above it."""
+    calls = _call_rows(asked)
+    title = "Text beside the calls" if calls else "Reply"
+    fields = {"text": _REPLY | {"title": title, "default": edits.get("text", asked.reply.text)}}
     form = FillForm(asked.server, "", {"properties": fields})
-    return Filling(form, title=f"What {spell_line(asked.server)} will be told")
+    told = f"What {spell_line(asked.server)} will be told"
+    return Filling(form, title=told, above=tuple(folded(calls)), edits=True, way_out=_LEAVE)
 
 
 def _reply_rows(asked: ReviewSample, edits: Edits) -> list[str]:
+    text: str = edits.get("text", asked.reply.text)
+    return [*spell(text).splitlines(), *_call_rows(asked)]
+
+
+def _call_rows(asked: ReviewSample) -> list[str]:
     calls = [f"calls {spell_line(call.tool)} {arguments_text(call)}" for call in asked.reply.tool_calls]
-    return "\n".join(filter(None, [spell(edits.get("text", asked.reply.text)), *calls])).splitlines()
+    return "\n".join(calls).splitlines()
 
 
 def _role(message: Message) -> str:

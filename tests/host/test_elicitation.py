@@ -130,13 +130,39 @@ async def test_a_page_is_opened_after_the_person_agreed_and_not_before(config: C
     browser, asked = Browser(), list[Question]()
 
     def look(question: Question) -> Answer:
-        assert browser.opened == []
+        assert (browser.opened == []) == isinstance(question, OpenUrl)
         asked.append(question)
         return Answer("accept")
 
-    async with scene(config(), {"asking": asking}, person=look, browser=browser) as view:
+    chosen = config()
+    async with scene(chosen, {"asking": asking}, person=look, browser=browser) as view:
         assert await call(view, "visit") == "accept"
-    assert (asked, browser.opened) == ([OPEN], [URL])
+    assert (asked[0], browser.opened) == (OPEN, [URL])
+
+
+async def test_while_the_call_is_not_made_again_the_person_is_waited_for_in_the_stateless_era() -> None:
+    browser, asked = Browser(), list[Question]()
+
+    def look(question: Question) -> Answer:
+        asked.append(question)
+        return Answer("accept")
+
+    async with scene(stateless(), {"asking": asking}, person=look, browser=browser) as view:
+        assert await call(view, "visit") == "accept"
+    assert (asked, view.events(Noticed)) == ([OPEN, WAIT], [])
+
+
+async def test_giving_up_a_page_is_a_refusal() -> None:
+    chosen = person(AwaitPage=Answer("decline"))
+    async with scene(stateless(), {"asking": asking}, person=chosen, browser=Browser()) as view:
+        assert await call(view, "visit") == "decline"
+
+
+async def test_where_the_call_goes_on_a_line_says_where_and_what_it_waits_for() -> None:
+    async with scene(handshake(), {"asking": asking}, person=person(), browser=Browser()) as view:
+        assert await call(view, "visit") == "accept"
+    said = f"It waits until you are done on example.com: {URL} (Ctrl-C gives up)"
+    assert [event.text for event in view.events(Noticed) if event.level == "notice"] == [said]
 
 
 @pytest.mark.parametrize("verdict", ["decline", "cancel"])
@@ -189,8 +215,8 @@ async def test_the_server_says_when_the_person_is_done() -> None:
 
     async with scene(handshake(), {"asking": linking}, person=person(), browser=Browser()) as view:
         assert await call(view, "link") == "accept"
-        await view.until(lambda: view.events(Noticed))
-    assert [event.text for event in view.events(Noticed)] == ["The page on example.com is finished."]
+        await view.until(lambda: len(view.events(Noticed)) == 2)
+    assert view.events(Noticed)[1].text == "The page on example.com is finished."
 
 
 async def test_of_pages_that_were_never_opened_a_server_may_say_what_it_likes() -> None:
@@ -289,14 +315,14 @@ async def test_a_server_that_asks_again_has_the_person_say_that_they_are_done() 
 
     def look(question: Question) -> Answer:
         asked.append(question)
-        reopens = isinstance(question, AwaitPage) and len(asked) == 2
+        reopens = isinstance(question, AwaitPage) and len(asked) == 3
         return Answer("accept", {"open": True} if reopens else None)
 
     async with scene(stateless(), {"asking": asking}, person=look, browser=browser) as view:
         answer = view.host.connections["asking"]._features.answer("asking")
         params = {"mode": "url", "message": "Sign in", "url": URL}
         assert [await answer("elicitation/create", params) for _ in range(2)] == [{"action": "accept"}] * 2
-    assert asked == [OPEN, WAIT, WAIT]
+    assert asked == [OPEN, WAIT, WAIT, WAIT]
     assert browser.opened == [URL, URL]
 
 

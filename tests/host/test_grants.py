@@ -47,8 +47,11 @@ def test_it_can_be_taken_back(tmp_path: Path) -> None:
     granted.take("notes", "review", Answer("accept", remember="always"))
     granted.take("notes", "sampling", Answer("accept", remember="session"))
     granted.take("other", "roots", Answer("accept", remember="always"))
-    granted.withdraw("notes")
+    granted.take("notes", "roots", Answer("accept", remember="always"))
+    assert (granted.for_session("notes"), granted.standing("notes")) == (["sampling"], ["review", "roots"])
+    granted.withdraw("notes", "sampling", "review")
     assert [granted.has("notes", "review"), granted.has("notes", "sampling")] == [False, False]
+    assert (granted.for_session("notes"), grants(tmp_path).standing("notes")) == ([], ["roots"])
     assert grants(tmp_path).standing("other") == ["roots"]
 
 

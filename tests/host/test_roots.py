@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.chat.events import Noticed
 from agent.chat.questions import Answer, Question, ShareRoots
 from agent.host.host import HostError
 from tests.host.asking import ERAS, asking, call, config, person
@@ -47,6 +48,24 @@ async def test_a_refusal_is_not_asked_about_again_until_the_folders_are_others(e
         await view.host.roots_changed()
         assert await call(view, "roots") == ""
     assert asked == [ShareRoots("asking", ("/a",)), ShareRoots("asking", ("/a", str(tmp_path)))]
+
+
+async def test_a_refusal_that_is_remembered_says_so_and_can_be_taken_back(era: str) -> None:
+    answers = [Answer("decline"), Answer("accept", remember="session"), Answer("accept")]
+    chosen = config({"protocol": era}, chat={"roots": ["/a"]})
+    async with scene(chosen, {"asking": asking}, person=lambda one: answers.pop(0)) as view:
+        roots = view.host.roots
+        assert (await call(view, "roots"), roots.standing("asking")) == ("", "was refused, for this session")
+        roots.forget("asking")
+        assert roots.standing("asking") == ""
+        assert (await call(view, "roots"), roots.standing("asking")) == ("a=file:///a", "may know them in this session")
+        roots.forget("asking")
+        assert (await call(view, "roots"), roots.standing("asking")) == ("a=file:///a", "")
+    [noticed] = [event.text for event in view.events(Noticed) if "forget" in event.text]
+    assert noticed == (
+        "It will not be told of these folders in this session, and you will not be asked again; "
+        "/roots forget asking changes that."
+    )
 
 
 async def test_once_is_for_this_time_only(era: str) -> None:

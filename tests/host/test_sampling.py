@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from agent.chat.questions import Answer, ApproveSampling, Question, ReviewSample
 from agent.host.config import Config
 from agent.host.host import HostError
 from agent.host.model_choice import provider_configs
-from agent.mcp import Context, Server
+from agent.mcp import Context, McpError, Server
 from tests.host.asking import ERAS, asking, call, person
 from tests.host.asking import config as configured
 from tests.host.scene import scene
@@ -49,7 +50,7 @@ async def test_the_person_sees_the_whole_request_and_what_it_comes_to(config: Co
     approval = asked[0]
     assert isinstance(approval, ApproveSampling)
     assert (approval.model, approval.why, approval.tokens, approval.cost) == (
-        "mock/demo", "the chat's own model", 30, None,
+        "mock/demo", "the chat's own model", 40, None,
     )  # fmt: skip
     assert (approval.request.max_tokens, approval.request.effort) == (4096, "lowest")
 
@@ -132,7 +133,58 @@ async def test_one_turn_has_only_so_many_samples_and_the_next_begins_anew(config
         assert await call(view, "sample_often", times=2) == "done"
     [settled] = view.events(QuestionSettled)
     assert (settled.verdict, settled.by, settled.why) == ("decline", "policy", why)
-    assert [event.verdict for event in view.events(SampleFinished)] == [*["accept"] * 4, "decline", *["accept"] * 2]
+    assert [event.verdict for event in view.events(SampleFinished)] == [*["accept"] * 4, "error", *["accept"] * 2]
+
+
+async def test_a_limit_is_told_from_a_person_s_no_and_named_right_before_what_it_ended(config: Configure) -> None:
+    chosen = config(sampling={"max_requests_per_turn": 0})
+    async with scene(chosen, {"asking": asking}, person=person()) as view:
+        await said_of(view, "sample", text="x")
+    kinds = (QuestionSettled, SampleFinished)
+    settled, finished = [event for event in view.seen if isinstance(event, kinds)]
+    assert (settled.by, settled.why) == ("policy", "sampling.max_requests_per_turn allows 0 requests in one turn.")
+    assert finished == SampleFinished("asking", "mock/demo", None, "error")
+
+
+async def test_ten_requests_at_once_do_not_get_past_the_budget() -> None:
+    eager = Server("eager")
+
+    @eager.tool
+    async def ten(ctx: Context) -> str:
+        async def one() -> None:
+            with suppress(McpError):
+                await ctx.sample("x" * 300, max_tokens=100)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(one)
+        return "done"
+
+    chosen = configured({"protocol": "2025-11-25"}, sampling={"max_tokens_per_turn": 1_000, "max_concurrent": 10})
+    async with (
+        scene(chosen, {"asking": eager}, person=lambda question: None) as view,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(call, view, "ten")
+        await view.until(lambda: len(view.open) + len(view.events(SampleFinished)) == 10)
+        assert (len(view.open), {event.verdict for event in view.events(SampleFinished)}) == (5, {"error"})
+        tasks.cancel_scope.cancel()
+
+
+async def test_the_model_is_named_one_way_whatever_becomes_of_a_request(config: Configure, tmp_path: Path) -> None:
+    asked: list[Question] = []
+
+    def answer(question: Question) -> Answer:
+        asked.append(question)
+        return Answer("accept" if len(asked) < 3 else "decline")
+
+    chosen = scripted(config(model="mock/script"), tmp_path / "script.toml", '[[turn]]\ntext = "hm"\n')
+    async with scene(chosen, {"asking": asking}, person=answer) as view:
+        for _ in range(2):
+            await said_of(view, "sample", text="x")
+    assert {one.model for one in asked if isinstance(one, ApproveSampling | ReviewSample)} == {"mock/script"}
+    finished = [(event.model, event.verdict) for event in view.events(SampleFinished)]
+    assert finished == [("mock/script", "accept"), ("mock/script", "decline")]
 
 
 async def test_a_request_that_is_too_large_is_refused_before_anybody_sees_it(config: Configure) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -33,11 +34,17 @@ def question(server: str = "a", request: Request = REQUEST, **more: Any) -> Appr
 
 
 def refused(budget: Budgets, server: str = "a", request: Request = REQUEST, **more: Any) -> str | None:
+    """Why a request that is over at once, and has spent nothing, is not admitted."""
     try:
-        budget.admit(question(server, request, **more))
+        with budget.admitted(question(server, request, **more)):
+            return None
     except OverBudget as over:
         return str(over)
-    return None
+
+
+def spend(budget: Budgets, usage: Usage, cost: float | None = None) -> None:
+    with budget.admitted(question()) as spent:
+        spent.spend(usage, cost)
 
 
 def test_requests_are_counted_for_each_server_and_turn() -> None:
@@ -50,10 +57,10 @@ def test_requests_are_counted_for_each_server_and_turn() -> None:
 
 def test_tokens_are_counted_when_they_are_spent() -> None:
     budget, turn = budgets(max_tokens_per_turn=1_000)
-    budget.spend("a", Usage(input_tokens=900, output_tokens=99), None)
+    spend(budget, Usage(input_tokens=900, output_tokens=99))
     assert refused(budget) is None
     assert refused(budget, tokens=1) == "sampling.max_tokens_per_turn allows 1,000 tokens in one turn."
-    budget.spend("a", Usage(output_tokens=1), None)
+    spend(budget, Usage(output_tokens=1))
     assert refused(budget) == "sampling.max_tokens_per_turn allows 1,000 tokens in one turn."
     assert refused(budget, "b") is None
     turn.number = 2
@@ -63,7 +70,7 @@ def test_tokens_are_counted_when_they_are_spent() -> None:
 def test_what_would_cost_too_much_is_refused_before_it_does() -> None:
     budget, _ = budgets(max_cost_per_turn=0.5)
     assert refused(budget, cost=0.4) is None
-    budget.spend("a", Usage(), 0.3)
+    spend(budget, Usage(), 0.3)
     assert refused(budget, cost=0.1) is None
     assert refused(budget, cost=0.3) == "sampling.max_cost_per_turn allows $0.5 in one turn."
     assert refused(budget, cost=None) is None
@@ -78,11 +85,37 @@ def test_a_conversation_with_tools_goes_only_so_deep() -> None:
     )
 
 
-def test_the_first_refusal_is_news_and_thousands_are_not_told() -> None:
+@pytest.mark.parametrize(
+    ("limit", "more"), [("max_tokens_per_turn", {"tokens": 100}), ("max_cost_per_turn", {"cost": 200.0})]
+)
+def test_ten_requests_at_once_have_no_more_than_ten_after_another(limit: str, more: dict[str, Any]) -> None:
+    budget, _ = budgets(max_requests_per_turn=20, **{limit: 1_000})
+    large = Request((user("x"),), max_tokens=100)
+    admitted = 0
+    with ExitStack() as under_way:
+        for _ in range(10):
+            with suppress(OverBudget):
+                under_way.enter_context(budget.admitted(question(request=large, **more)))
+                admitted += 1
+        assert f"sampling.{limit} allows" in str(refused(budget, request=large, **more))
+    assert admitted == 5
+    assert refused(budget, request=large, **more) is None  # they are over, and spent nothing
+
+
+def test_what_is_under_way_when_a_turn_ends_is_no_matter_of_the_next() -> None:
+    budget, turn = budgets(max_tokens_per_turn=1_000)
+    with budget.admitted(question(tokens=900)) as spent:
+        turn.number = 2
+        assert refused(budget, tokens=900) is None
+        spent.spend(Usage(input_tokens=900), None)
+    assert refused(budget, tokens=900) is None
+
+
+def test_of_thousands_of_refusals_the_first_are_told() -> None:
     budget, _ = budgets(max_requests_per_turn=0)
-    seen: list[tuple[bool, bool]] = []
+    told: list[bool] = []
     for _ in range(REFUSALS_TOLD + 2):
-        with pytest.raises(OverBudget) as caught:
-            budget.admit(question())
-        seen.append((caught.value.is_news, caught.value.is_told))
-    assert seen == [(True, True), *[(False, True)] * (REFUSALS_TOLD - 1), (False, False), (False, False)]
+        with pytest.raises(OverBudget) as caught, budget.admitted(question()):
+            pass
+        told.append(caught.value.is_told)
+    assert told == [*[True] * REFUSALS_TOLD, False, False]

@@ -51,7 +51,7 @@ def test_a_plain_request_asks_with_the_lowest_effort_and_without_tools() -> None
 
 def test_everything_that_a_server_may_state_arrives() -> None:
     sample = ask(
-        said("user", text("a"), {"type": "image", "data": "iV", "mimeType": "image/png"}),
+        said("user", text("a"), {"type": "image", "data": "iVBO", "mimeType": "image/png"}),
         said("assistant", text("b")),
         said("user", {"type": "audio", "data": "UklG", "mimeType": "audio/wav"}),
         systemPrompt="Be brief.",
@@ -63,7 +63,7 @@ def test_everything_that_a_server_may_state_arrives() -> None:
     )
     assert sample.request == Request(
         (
-            UserMessage((Text("a"), Image("iV", "image/png"))),
+            UserMessage((Text("a"), Image("iVBO", "image/png"))),
             AssistantMessage((Text("b"),)),
             UserMessage((Audio("UklG", "audio/wav"),)),
         ),
@@ -131,6 +131,16 @@ def test_a_result_with_nothing_but_structured_content_is_read_as_json() -> None:
          "Tool results mixed with other content"),
         ([said("assistant", use("t1")), said("assistant", result("t1"))], "Tool results mixed with other content"),
         ([], "Invalid sampling request: there are no messages"),
+        ([said("user", {"type": "resource_link", "uri": "file:///x", "name": "x"})],
+         "Invalid sampling request: messages.0 is content of type 'resource_link', and sampling takes "
+         "text, image, audio, tool_use and tool_result"),
+        ([said("user", text("what?"), {"type": "image", "data": "!!!", "mimeType": "image/png"})],
+         "Invalid sampling request: the data of the image is not base64"),
+        ([said("assistant", {"type": "audio", "data": "UklGR", "mimeType": "audio/wav"})],
+         "Invalid sampling request: the data of the audio is not base64"),
+        ([said("assistant", use("t1")),
+          said("user", result("t1", content=[{"type": "image", "data": "", "mimeType": "image/png"}]))],
+         "Invalid sampling request: the data of the image is not base64"),
         ([said("user", {"type": "text"})],
          "Invalid sampling request: messages.0.content.TextContent.text: Field required"),
     ],
@@ -145,10 +155,12 @@ def test_a_request_that_makes_no_sense_is_refused(messages: list[dict[str, Any]]
     ("more", "fault"),
     [
         ({"maxTokens": 0}, "Invalid sampling request: maxTokens must be at least 1"),
+        ({"tools": [{"name": name, "inputSchema": {}} for name in "aba"]},
+         "Invalid sampling request: two tools have the name 'a'"),
         ({"toolChoice": {"mode": "required"}}, "toolChoice is required, and there are no tools"),
         ({"tools": [], "toolChoice": {"mode": "required"}}, "toolChoice is required, and there are no tools"),
     ],
-)
+)  # fmt: skip
 def test_limits_and_choices_that_cannot_be_kept_are_refused(more: dict[str, Any], fault: str) -> None:
     with pytest.raises(McpError) as caught:
         ask(said("user", text("x")), **more)

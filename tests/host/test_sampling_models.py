@@ -77,6 +77,31 @@ def test_a_model_that_nobody_rated_is_not_left_for_one_that_is() -> None:
     assert choose_model(Preferences(intelligence=1.0), having(), "local/qwen3") == ("local/qwen3", OWN)
 
 
+@pytest.mark.parametrize(
+    ("model", "preferences", "chosen"),
+    [
+        ("gate/claude-sonnet-4-5", Preferences(cost=1.0), "gate/claude-haiku-4-5"),
+        ("gate/claude-sonnet-4-5", Preferences(intelligence=1.0), "gate/anthropic/claude-opus-5-5"),
+        ("gate/anthropic/claude-opus-5-5", Preferences(speed=1.0), "gate/claude-haiku-4-5"),
+        ("gate/qwen3", Preferences(cost=1.0), "gate/qwen3"),
+    ],
+)
+def test_models_behind_a_gateway_are_rated_by_their_names(model: str, preferences: Preferences, chosen: str) -> None:
+    models = {"a": "gate/claude-haiku-4-5", "b": "gate/claude-sonnet-4-5", "c": "gate/anthropic/claude-opus-5-5"}
+    config = configure(models=models)
+    gate = ProviderConfig("gate", "openai", base_url="https://gateway.example/v1")
+    config = replace(config, providers={**config.providers, "gate": gate})
+    assert choose_model(preferences, config, model)[0] == chosen
+
+
+def test_no_model_behind_a_gateway_is_taken_that_nobody_configured() -> None:
+    config = configure()
+    gate = ProviderConfig("gate", "anthropic", base_url="https://gateway.example")
+    config = replace(config, providers={**config.providers, "gate": gate})
+    current = "gate/claude-sonnet-5-5"
+    assert choose_model(Preferences(("haiku",), cost=1.0), config, current) == (current, OWN)
+
+
 def test_every_rating_is_between_nothing_and_one() -> None:
     ratings = [rating for models in RATINGS.values() for rating in models.values()]
     assert all(0 <= value <= 1 for one in ratings for value in (one.cost, one.speed, one.intelligence))

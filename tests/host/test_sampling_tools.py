@@ -62,3 +62,10 @@ async def test_a_model_that_must_not_call_has_not_called() -> None:
 async def test_a_model_that_may_choose_is_left_alone() -> None:
     finished, heard = await ask(replace(REQUEST, tool_choice="auto"), ["Done."])
     assert (finished.message.text, len(heard)) == ("Done.", 1)
+
+
+async def test_every_reply_keeps_to_the_limit_before_two_of_them_are_counted_together() -> None:
+    finished, heard = await ask(replace(REQUEST, max_tokens=2), ["Well."], ["Now: ", CALL])
+    assert (finished.message.tool_calls, finished.usage, len(heard)) == ((CALL,), Usage(20, 4), 2)
+    cut, heard = await ask(replace(REQUEST, max_tokens=1), ["Well, well."])
+    assert (cut.message, len(heard)) == (AssistantMessage((Text("Well,"),), Stop.MAX_TOKENS), 1)

@@ -37,7 +37,7 @@ def test_a_form_is_filled_field_by_field_looked_over_and_sent() -> None:
         ("done", "  Place: Aisle"),
         ("title", "2/2 n (a whole number from 1 to 9, may stay empty)"),
         ("body", "  how many"),
-        KEYS,
+        ("keys", "Enter takes the default, typing replaces it · Shift-Tab back · Ctrl-X decline · Ctrl-C cancel"),
     ]
     asked.enter("7")
     assert (asked.typing, asked.answer) == (False, None)
@@ -75,6 +75,29 @@ def test_going_back_keeps_what_was_typed_and_a_field_emptied_then_is_left_out() 
     asked.enter("")
     asked.press("enter")
     assert asked.answer == Answer("accept", {"place": "a"})
+
+
+def test_only_a_default_that_nobody_touched_is_replaced_by_typing() -> None:
+    asked = form()
+    replaced = [asked.is_default]
+    asked.enter("Window")
+    replaced.append(asked.is_default)
+    asked.enter("11")
+    replaced.append(asked.is_default)
+    asked.press("back")
+    replaced.append(asked.is_default)
+    assert replaced == [False, True, False, False]
+
+
+def test_a_pattern_that_was_not_tried_is_said_when_the_form_is_looked_over() -> None:
+    rules = {"type": "string", "pattern": "^(a+)+$"}
+    asked = form({"properties": {"a": rules, "b": rules}})
+    asked.enter("a" * 60)
+    asked.enter("aaa")
+    assert [text for style, text in asked.lines() if style == "done"] == [
+        f"  a: {'a' * 60} (not checked here against its pattern)",
+        "  b: aaa",
+    ]
 
 
 def test_a_form_can_be_declined_or_cancelled_at_any_time_and_other_keys_do_nothing() -> None:
@@ -170,7 +193,7 @@ def test_folders_are_shared_once_for_the_session_or_for_good() -> None:
         ("title", "files asks which folders you work in. May it know these?"),
         ("body", "/srv"),
         ("body", "/home/⟨U+202E⟩me"),
-        ("keys", "y this time · s for this session · a always · n no · Ctrl-C cancel"),
+        ("keys", "y this time · s for this session · a always · n no, not in this session · Ctrl-C cancel"),
     ]
     assert answers_to(question, "y", "s", "a", "n") == [
         Answer("accept"),

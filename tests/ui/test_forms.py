@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.ui.entries import InvalidEntry, parse
+from agent.ui.entries import InvalidEntry, is_unchecked, parse
 from agent.ui.forms import Choice, Field, form_fields, hint, shown
 
 TITLED = {
@@ -34,7 +34,11 @@ def test_titles_are_shown_constants_are_meant_and_defaults_stand_ready() -> None
     assert (d.kind, d.prefill) == ("text", "2026-01-31")
     assert e.choices == (Choice("x", "Ex"), Choice("y", "Why"))
     assert [parse(c, "Green"), parse(c, "1"), parse(e, "why")] == ["#0f0", "#f00", "y"]
-    assert [parse(m, "a, b"), parse(m, "2,2, 1")] == [["a", "b"], ["b", "a"]]
+    assert [parse(m, "a, b"), parse(m, "2,2, 1"), parse(m, " 1  2 "), parse(m, "2, 1 1")] == [
+        ["a", "b"], ["b", "a"], ["a", "b"], ["b", "a"],
+    ]  # fmt: skip
+    numbers = field({"items": {"enum": ["1 2", "3"]}})
+    assert parse(numbers, "1 2, 3") == ["1 2", "3"]
 
 
 @pytest.mark.parametrize(
@@ -200,6 +204,20 @@ def test_a_value_is_shown_as_a_person_would_type_it() -> None:
 @pytest.mark.timeout(5)
 def test_a_pattern_that_takes_for_ever_is_left_to_the_server(pattern: str, text: str) -> None:
     assert parse(field({"type": "string", "pattern": pattern}), text) == text
+
+
+@pytest.mark.parametrize(
+    ("rules", "value", "unchecked"),
+    [
+        ({"type": "string", "pattern": "(a+)+$"}, "a" * 40, True),
+        ({"type": "string", "pattern": "^\\p{L}+$"}, "a", True),
+        ({"type": "string", "pattern": "^[a-z]+$"}, "a", False),
+        ({"type": "string"}, "a", False),
+        ({"type": "integer", "pattern": "("}, 1, False),
+    ],
+)
+def test_what_was_not_tried_is_known(rules: dict[str, Any], value: Any, unchecked: bool) -> None:
+    assert is_unchecked(field(rules), value) == unchecked
 
 
 def test_an_honest_pattern_is_still_looked_at() -> None:

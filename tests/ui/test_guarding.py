@@ -101,10 +101,11 @@ def test_what_is_folded_can_be_declined_but_not_accepted_before_it_was_shown(key
     assert declined.answer == Answer("decline")
 
 
-def test_what_the_window_hides_counts_as_unseen_until_all_of_it_was_shown() -> None:
+def test_what_the_window_hides_counts_as_unseen_until_all_of_it_was_on_the_screen() -> None:
     asked = guarded(OpenUrl("s", "Sign in", "https://a.example/b", "a.example", ("odd",)), in_sight=False)
     asked.press("y")
-    assert asked.answer is None
+    note = ("error", "Not all of this has been on the screen yet: Space shows more.")
+    assert (asked.answer, asked.lines()[-2]) == (None, note)
     assert asked.read_out().splitlines() == [
         "s asks you to open a page on",
         "  a.example",
@@ -112,6 +113,9 @@ def test_what_the_window_hides_counts_as_unseen_until_all_of_it_was_shown() -> N
         "Sign in",
         "https://a.example/b",
     ]
+    asked.press("y")
+    assert asked.answer is None
+    asked.in_sight = True
     asked.press("y")
     assert asked.answer == Answer("accept")
 
@@ -139,6 +143,13 @@ def test_a_key_without_a_meaning_is_named_above_those_that_have_one() -> None:
         [("error", f"{name} answers nothing here; these keys do:"), KEYS] for name in ("“x”", "Enter", "That key")
     ]
     asked.press("y")
+    assert asked.answer == Answer("accept")
+
+
+def test_what_is_typed_right_after_an_answer_does_not_change_it() -> None:
+    asked = guarded(APPROVAL)
+    for key in "y/n":
+        asked.press(key)
     assert asked.answer == Answer("accept")
 
 

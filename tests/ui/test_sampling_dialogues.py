@@ -45,6 +45,44 @@ def test_what_is_not_known_to_cost_anything_is_not_said_to_cost_nothing() -> Non
     assert approval(tokens=1).lines()[1] == ("body", "1 message · about 1 token, at most 200 back · cost: –")
 
 
+def test_a_cost_that_is_nearly_nothing_does_not_read_as_nothing() -> None:
+    said = [approval(cost=cost).lines()[1][1].rpartition(" · ")[2] for cost in (0.00001, 0.0001, 0.0)]
+    assert said == ["cost: less than $0.0001", "cost: at most $0.0001", "cost: nothing"]
+
+
+def test_an_edit_says_how_it_is_gone_on_with_and_how_to_leave_it_and_nothing_is_lost_to_a_key() -> None:
+    asked = approval()
+    asked.press("e")
+    edits = "Enter next · Ctrl-U clears the line · Shift-Tab {} · Ctrl-X decline · Ctrl-C cancel"
+    assert (asked.is_default, asked.lines()[-1]) == (False, ("keys", edits.format("leaves the edit")))
+    asked.enter("Be brief.")
+    assert (asked.prefill, asked.is_default) == ("Sum it up.", False)
+    assert asked.lines()[-1] == ("keys", edits.format("back"))
+
+
+def test_a_reply_that_is_calls_alone_has_no_text_to_edit() -> None:
+    asked = review(ToolCall("c", "find", {"q": 1}))
+    assert asked.lines()[-1] == (
+        "keys",
+        "y send · s all for this session · a always to notes · n don't · Ctrl-C cancel",
+    )
+    asked.press("e")
+    assert (asked.typing, asked.lines()[0]) == (False, ("title", "gpt answered. Send this to notes?"))
+
+
+def test_the_calls_of_a_reply_stand_above_the_text_that_is_edited() -> None:
+    asked = review(Text("Let me see."), ToolCall("c", "find", {"q": 1}))
+    asked.press("e")
+    assert asked.lines()[:-1] == [
+        ("title", "What notes will be told"),
+        ("body", "calls find {"),
+        ("body", '  "q": 1'),
+        ("body", "}"),
+        ("title", "1/1 Text beside the calls (may stay empty)"),
+    ]
+    assert asked.prefill == "Let me see."
+
+
 def test_a_request_shows_every_kind_of_content() -> None:
     messages = (
         UserMessage((Text("look \u202ehere"), Image("AAAA", "image/png"))),
@@ -127,7 +165,7 @@ def test_the_person_may_write_the_reply_with_the_request_in_sight() -> None:
         ("body", "system: Be brief."),
         ("body", "user: Sum it up."),
         ("title", "1/1 Reply"),
-        ("keys", "Enter next · Shift-Tab back · Ctrl-X decline · Ctrl-C cancel"),
+        ("keys", "Enter next · Shift-Tab back to the request · Ctrl-X decline · Ctrl-C cancel"),
     ]
     assert filled(asked, "All is well.").answer == Answer("accept", {"reply": "All is well."})
 

@@ -186,7 +186,7 @@ SLASHES = (
     Slash("reconnect", "/reconnect SERVER", "start a server anew", _reconnect),
     Slash("model", "/model [PROVIDER/MODEL]", "the model that answers, or another one", _model),
     Slash("sampling", "/sampling [forget SERVER]", "what servers asked the model, and may ask", sampling),
-    Slash("roots", "/roots [add|remove FOLDER]", "the folders that servers may know of", roots),
+    Slash("roots", "/roots [add|remove FOLDER | forget SERVER]", "the folders that servers may know of", roots),
     Slash("subscribe", "/subscribe URI", "be told when it changes; /unsubscribe ends that", subscribe),
     Slash("trace", "/trace on|off|last N", "the messages to and from servers", trace),
     Slash("usage", "/usage", "the tokens used so far", _usage),

@@ -28,10 +28,11 @@ def input_line(buffer: Buffer, mark: str, most: int | None = None) -> Window:
     )
 
 
-def prefill(buffer: Buffer, text: str) -> None:
-    """`text`, selected: typing replaces it, an arrow key goes on from it."""
-    buffer.set_document(Document(text, 0))
-    if text:
+def prefill(buffer: Buffer, text: str, *, selected: bool) -> None:
+    """`text` with the cursor at its end. If `selected`, typing replaces it, and an arrow key goes on from it."""
+    buffer.set_document(Document(text, len(text)))
+    if selected and text:
+        buffer.cursor_position = 0
         buffer.start_selection()
         assert buffer.selection_state is not None
         buffer.selection_state.enter_shift_mode()

@@ -25,9 +25,10 @@ from agent.chat.events import (
     TurnStarted,
 )
 from agent.chat.messages import Stop
-from agent.chat.questions import ApproveTool, AwaitPage, Question
+from agent.chat.questions import ApproveSampling, ApproveTool, AwaitPage, OpenUrl, Question
 from agent.chat.report import KINDS
-from agent.ui.lines import call_line, message_text, result_lines, retry_line
+from agent.host.sampling_edits import BY_HAND
+from agent.ui.lines import call_line, dollars, message_text, result_lines, retry_line
 
 _PADDED = re.compile(r" +$", re.MULTILINE)
 _LOUD = ("warning", "error", "critical", "alert", "emergency")
@@ -69,9 +70,11 @@ class Painter:
                 return Styled("\n› ", "bold cyan") + Styled(message_text(message.content), "bold")
             case ToolFinished():
                 return _tool(event)
+            case SampleFinished(model=model) if model == BY_HAND:
+                return Styled(f"◇ {event.server} was answered by you", "magenta")
             case SampleFinished(server, model, usage, verdict, cost):
                 spent = f", {usage.input_tokens} + {usage.output_tokens} tokens" if usage else ""
-                spent += f", ${cost:.4f}" if cost is not None else ""
+                spent += f", {dollars(cost)}" if cost is not None else ""
                 return Styled(f"◇ {server} asked {model}: {_SAMPLED[verdict]}{spent}", "magenta")
             case QuestionSettled():
                 return _settled(event)
@@ -139,13 +142,16 @@ def _settled(event: QuestionSettled) -> RenderableType | None:
         return None  # the server has said that the page is finished
     why = f": {event.why}" if event.why else ""
     verdict = "withdrawn" if event.by == "withdrawn" else _VERDICTS[event.verdict]
+    if event.by == "policy" and isinstance(event.question, ApproveSampling) and event.verdict != "accept":
+        verdict = "stopped"
     return Styled(f"? {_asked(event.question)} was {verdict}{why}", "dim")
 
 
 def _asked(question: Question) -> str:
     if isinstance(question, ApproveTool):
         return f"The call of {question.server}/{question.tool}"
-    return f"{_ASKED[KINDS[type(question)]]} {question.server}"
+    on = f" on {question.host}" if isinstance(question, OpenUrl) and question.host else ""
+    return f"{_ASKED[KINDS[type(question)]]} {question.server}{on}"
 
 
 def _notice(server: str, level: str, text: str) -> RenderableType:
@@ -158,7 +164,7 @@ _ASKED = {
     "form": "The form of",
     "url": "The page of",
     "page": "The page of",
-    "roots": "The folders for",
+    "roots": "Sharing the folders with",
     "sampling": "The model request of",
     "review": "The model's answer to",
 }

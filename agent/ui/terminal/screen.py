@@ -36,7 +36,7 @@ from agent.ui.terminal.input_lines import ENTRY_ROWS, history_in, input_line, ke
 from agent.ui.terminal.keys import key_bindings
 from agent.ui.terminal.keystrokes import Keystrokes
 from agent.ui.terminal.reflow import ReflowingApplication
-from agent.ui.terminal.region import Fragment, Region
+from agent.ui.terminal.region import Region
 from agent.ui.terminal.style import STYLE, lined
 
 STATUS_ROWS = 1
@@ -198,12 +198,15 @@ class Screen:
         dialogue = self.region.dialogue
         if dialogue is None:
             return
-        dialogue.in_sight = self.region.shows_all(self.width, self._rows_above())
-        if key in ("v", "?") and dialogue.details:
+        dialogue.in_sight = self.region.shows_all(self.width, self._rows)
+        if self.region.turn(key, self.width, self._rows):
+            dialogue.look_on()
+            self.refresh()
+        elif key in ("v", "?") and dialogue.details:
             self.print(dialogue.read_out() + "\n")
-            return
-        dialogue.press(key)
-        self._answer_moved(dialogue)
+        else:
+            dialogue.press(key)
+            self._answer_moved(dialogue)
 
     def interrupt(self) -> None:
         """Ctrl-C: answers a question with cancel, else stops what runs, else clears the line."""
@@ -248,7 +251,7 @@ class Screen:
         """Give the keyboard to the question or back to the draft, which was kept as it was."""
         dialogue = self.region.dialogue
         if dialogue and dialogue.typing:
-            prefill(self.entry, dialogue.prefill)
+            prefill(self.entry, dialogue.prefill, selected=dialogue.is_default)
             self.app.layout.focus(self.entry)
         else:
             self.app.layout.focus(self._region_window if dialogue else self.draft)
@@ -271,27 +274,24 @@ class Screen:
     def _layout(self) -> Layout:
         asked = Condition(lambda: self.region.dialogue is not None)
         typing = Condition(lambda: self.region.dialogue is not None and self.region.dialogue.typing)
-        above = ConditionalContainer(self._region_window, Condition(lambda: bool(self._above())))
+        above = ConditionalContainer(self._region_window, asked | Condition(lambda: bool(self._above())))
         draft = ConditionalContainer(input_line(self.draft, "› "), ~asked)
         entry = ConditionalContainer(input_line(self.entry, "? ", most=ENTRY_ROWS), typing)
-        below = ConditionalContainer(
-            Window(FormattedTextControl(lambda: lined(self._rows_below())), dont_extend_height=True), asked
-        )
+        below = ConditionalContainer(Window(FormattedTextControl(self._below), dont_extend_height=True), asked)
         status = Window(FormattedTextControl(self._status), height=1)
         menu = CompletionsMenu(max_height=8, scroll_offset=1)
         return Layout(HSplit([above, draft, entry, below, menu, status], align=VerticalAlign.TOP), self.draft)
 
+    @property
+    def _rows(self) -> int:
+        """All there are, but for the status."""
+        return max(2, self._output.get_size().rows - STATUS_ROWS)
+
     def _above(self) -> StyleAndTextTuples:
-        return lined(self.region.above(self.width, self._rows_above()))
+        return lined(self.region.drawn(self.width, self._rows)[0])
 
-    def _rows_above(self) -> int:
-        """How many rows there are for everything above the input line, or above the keys of a question."""
-        rows, dialogue = self._output.get_size().rows, self.region.dialogue
-        return rows - 6 if dialogue is None or dialogue.typing else max(1, rows - len(self._rows_below()) - STATUS_ROWS)
-
-    def _rows_below(self) -> list[Fragment]:
-        """In a window that is too low the question counts for more than the last of its keys."""
-        return self.region.below(self.width)[: max(1, self._output.get_size().rows - STATUS_ROWS - 1)]
+    def _below(self) -> StyleAndTextTuples:
+        return lined(self.region.drawn(self.width, self._rows)[1])
 
     def _status(self) -> StyleAndTextTuples:
         if self.region.hint:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent.ui.arguments import ArgumentsError
 
 if TYPE_CHECKING:
-    from agent.chat.events import SampleFinished
     from agent.host.host import Host
     from agent.ui.terminal.chat import Chat
 
@@ -18,44 +17,52 @@ _APPROVALS = {
     "deny": "refused by the configuration",
     "manual": "you answer yourself",
 }
-_VERDICTS: dict[Any, str] = {"accept": "answered", "decline": "refused", "cancel": "cancelled", "error": "failed"}
+_GRANTED = {"sampling": "requests go out unasked", "review": "replies go back unseen"}
 
 
 async def sampling(chat: Chat, rest: str) -> None:
     """What each server may ask of the model, and every request so far; `forget SERVER` takes back what it may."""
     word, _, server = rest.partition(" ")
     if word == "forget" and server.strip() in chat.host.connections:
-        chat.host.grants.withdraw(server.strip())
+        chat.host.grants.withdraw(server.strip(), "sampling", "review")
     elif rest:
         raise ArgumentsError("Say /sampling, or /sampling forget SERVER.")
     rights = [_rights(chat.host, name) for name in chat.host.connections]
-    samples = [_sample(event) for event in chat.watcher.samples] or ["No server has asked the model yet."]
+    samples = [one.line for one in chat.watcher.samples] or ["No server has asked the model yet."]
     chat.say("\n".join([*rights, "", *samples]))
 
 
 async def roots(chat: Chat, rest: str) -> None:
-    """The folders that servers may know of; `add FOLDER` and `remove FOLDER` change those for all servers."""
-    word, _, folder = rest.partition(" ")
-    change = {"add": chat.host.roots.add, "remove": chat.host.roots.remove}.get(word)
-    if rest and not (change and folder.strip()):
-        raise ArgumentsError("Say /roots, /roots add FOLDER, or /roots remove FOLDER.")
-    if change:
-        change(folder.strip(), Path.cwd())
+    """The folders that servers may know of; `add FOLDER` and `remove FOLDER` change those for all servers.
+
+    `forget SERVER` takes back what was answered when it asked.
+    """
+    word, _, named = rest.partition(" ")
+    known, named = chat.host.roots, named.strip()
+    change = {"add": known.add, "remove": known.remove}.get(word)
+    if word == "forget" and named in chat.host.connections:
+        known.forget(named)
         await chat.host.roots_changed()
-    shared = chat.host.roots.shared
-    lines = [f"For every server that you agree to: {', '.join(shared) or 'none'}"]
-    lines += [f"For {name}: {', '.join(own)}" for name in chat.host.connections if (own := chat.host.roots.own(name))]
+    elif change and named:
+        change(named, Path.cwd())
+        await chat.host.roots_changed()
+    elif rest:
+        raise ArgumentsError("Say /roots, /roots add FOLDER, /roots remove FOLDER, or /roots forget SERVER.")
+    lines = [f"For every server that you agree to: {', '.join(known.shared) or 'none'}"]
+    lines += [f"For {name}: {', '.join(own)}" for name in chat.host.connections if (own := known.own(name))]
+    lines += [f"{name} {said}" for name in chat.host.connections if (said := known.standing(name))]
     chat.say("\n".join(lines))
 
 
 def _rights(host: Host, server: str) -> str:
-    always = [grant for grant in host.grants.standing(server) if grant != "roots"]
-    granted = {"sampling": "requests go out unasked", "review": "replies go back unseen"}
-    said = "; always: " + ", ".join(granted[grant] for grant in always if grant in granted) if always else ""
-    return f"{server}: {_APPROVALS[host.config.approval(server)]}{said}"
-
-
-def _sample(event: SampleFinished) -> str:
-    spent = f"{event.usage.input_tokens:,} + {event.usage.output_tokens:,} tokens" if event.usage else "no tokens"
-    cost = "–" if event.cost is None else f"${event.cost:.4f}"
-    return f"◇ {event.server} asked {event.model}: {_VERDICTS[event.verdict]}, {spent}, {cost}"
+    """What the configuration says, and what the person granted beyond that."""
+    approval = host.config.approval(server)
+    lasting = {"for this session": host.grants.for_session(server), "always": host.grants.standing(server)}
+    granted = [
+        f"{how_long}: {', '.join(_GRANTED[grant] for grant in grants if grant in _GRANTED)}"
+        for how_long, grants in lasting.items()
+        if set(grants) & set(_GRANTED)
+    ]
+    goes_out = approval == "ask" and host.grants.has(server, "sampling")
+    said = "you were asked" if goes_out else _APPROVALS[approval]
+    return "; ".join([f"{server}: {said}", *granted])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from agent.ui.terminal.asking import withdraw
 from agent.ui.terminal.blocks import Blocks
 from agent.ui.terminal.paint import Painter
 from agent.ui.terminal.region import Running
+from agent.ui.terminal.samples import Sampled, sampled
 from agent.ui.terminal.screen import Screen
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ class Watcher:
     ) -> None:
         self.usage = Usage()
         self.servers: dict[str, str] = {}
-        self.samples: list[SampleFinished] = []
+        self.samples: list[Sampled] = []
+        self._before: Event | None = None
         self.turns, self._turn_ended, self._following = 0, anyio.Event(), True
         self._screen, self._painter, self._on_change, self._host = screen, painter, on_change, host
         self._blocks, self._cleaner, self._origin = Blocks(), Cleaner(), ""
@@ -87,8 +90,10 @@ class Watcher:
             case _:
                 event = cleaned(event)
         self._update(event)
-        if (drawn := self._painter.event(event)) is not None:
+        is_told = isinstance(event, SampleFinished) and bool(self.samples[-1].stopped_by)
+        if not is_told and (drawn := self._painter.event(event)) is not None:
             self._screen.print(self._painter.ansi(drawn, self._screen.width))
+        self._before = event
 
     def _update(self, event: Event) -> None:
         region = self._screen.region
@@ -105,7 +110,7 @@ class Watcher:
             case SampleFinished(usage=usage):
                 self._end_text()
                 self.usage += usage or Usage()
-                self.samples.append(event)
+                self.samples.append(sampled(event, self._before, time.time()))
             case TurnEnded():
                 self._end_text()
                 region.running.clear()

@@ -5,8 +5,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent.chat.messages import ToolCall
-from agent.chat.questions import Answer, ApproveTool, FillForm
+from agent.chat.messages import ToolCall, user
+from agent.chat.provider import Request
+from agent.chat.questions import Answer, ApproveSampling, ApproveTool, FillForm, OpenUrl, Question
 from agent.ui.dialogues import Dialogue, dialogue
 from agent.ui.terminal.keystrokes import PAUSE
 from agent.ui.terminal.screen import Screen
@@ -141,30 +142,83 @@ async def test_a_key_that_means_nothing_says_so_above_those_that_do() -> None:
         assert answers == [Answer("accept")]
 
 
-async def test_what_the_window_has_no_room_for_must_be_shown_before_it_can_be_accepted() -> None:
+async def test_what_the_window_has_no_room_for_is_paged_and_cannot_be_accepted_before() -> None:
     asked = dialogue(ApproveTool(ToolCall("1", "t", {"a": 1, "b": 2}), "s", "t"))
     async with stage(rows=8, columns=20) as on, anyio.create_task_group() as tasks:
         answers: list[Answer] = []
         tasks.start_soon(put, on.screen, asked, answers)
-        keys = ["y run it once · s", "for this session · n", "don't · Ctrl-C", "cancel", "  status"]
-        await on.canvas.shows("Run s/t?", "{", "… (v or ? shows all)", *keys)
+        first = ["Run s/t?", "{", '  "a": 1,', '  "b": 2', "}", "y run it once · s"]
+        await on.canvas.shows(*first, "1/2 Space: more", "  status")
         on.press("y")
-        await on.canvas.shows(
-            "Run s/t?", "Not all of this has", "been in sight yet: v", "shows it.", *keys[:3], keys[-1]
-        )
-        on.press("v")
-        await on.canvas.until(lambda: '  "b": 2' in on.canvas.written)
+        note = ["Not all of this has", "been on the screen", "yet: Space shows", "more."]
+        await on.canvas.shows(*first[:3], *note, "  status")
+        assert answers == []
+        on.press(" ")
+        await on.canvas.shows("for this session · n", "don't · Ctrl-C", "cancel", "2/2 Space: from the…", "  status")
         on.press("y")
         await on.canvas.until(lambda: on.canvas.rows[-2:] == ["›", "  status"])
         assert answers == [Answer("accept")]
 
 
-async def test_who_asks_for_what_is_in_sight_in_the_smallest_window() -> None:
-    asked = dialogue(ApproveTool(ToolCall("1", "t", {"a": 1, "b": 2}), "s", "t"))
-    async with stage(rows=6, columns=20) as on, anyio.create_task_group() as tasks:
-        tasks.start_soon(put, on.screen, asked, [])
-        keys = ["y run it once · s", "for this session · n", "don't · Ctrl-C", "cancel", "  status"]
-        await on.canvas.shows("Run s/t?", *keys)
+ADDRESS = OpenUrl("bank", "Sign in", "https://paypal.example/a?b", "paypal.example", ("It is odd.",))
+REQUEST = ApproveSampling("notes", "openai/gpt", Request((user("Sum it up."),), max_tokens=9), "its hint", 12, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("question", "sight"),
+    [
+        (ADDRESS, ["bank asks", "paypal.example", "! It is odd."]),
+        (REQUEST, ["notes wants", "openai/gpt", "12 tokens", "$0.0100", "Sum it up."]),
+    ],
+)
+@pytest.mark.parametrize(("rows", "columns"), [(8, 20), (12, 40), (6, 20), (5, 30)])
+async def test_nothing_is_agreed_to_before_it_was_on_the_screen_however_small_that_is(
+    question: Question, sight: list[str], rows: int, columns: int
+) -> None:
+    async with stage(rows=rows, columns=columns) as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        tasks.start_soon(put, on.screen, dialogue(question), answers)
+        await on.canvas.reads(sight[0].split()[0])
+        seen, page = "\n".join(on.canvas.rows), 1
+        while "from the" not in seen and "Space" in seen:
+            on.press("vy")  # v reads it out above, where a low window has no room for it either
+            await on.canvas.reads("Not all")
+            assert answers == []
+            page += 1
+            on.press(" ")
+            await on.canvas.reads(f"{page}/")
+            seen += "\n" + "\n".join(on.canvas.rows)
+        assert [word for text in sight for word in text.split() if word not in seen] == []
+        on.press("y")
+        await on.canvas.until(lambda: on.canvas.rows[-2:] == ["›", "  status"])
+        assert answers == [Answer("accept")]
+
+
+async def test_pages_that_are_turned_faster_than_they_are_drawn_have_not_been_seen() -> None:
+    async with stage(rows=5, columns=30) as on, anyio.create_task_group() as tasks:
+        answers: list[Answer] = []
+        tasks.start_soon(put, on.screen, dialogue(ADDRESS), answers)
+        await on.canvas.reads("1/3 Space: more")
+        on.press("  y")
+        await on.canvas.reads("Not all")
+        assert answers == []
+        on.press("\x03")
+        await on.canvas.until(lambda: on.canvas.rows[-2:] == ["›", "  status"])
+
+
+async def test_pages_are_turned_back_too_and_begin_anew_in_another_window() -> None:
+    call = ToolCall("1", "t", {"rows": list(range(7))})
+    async with stage(rows=10, columns=60) as on, anyio.create_task_group() as tasks:
+        tasks.start_soon(put, on.screen, dialogue(ApproveTool(call, "s", "t")), [])
+        await on.canvas.reads("1/2 Space: more")
+        assert on.canvas.rows[0] == "Run s/t?"
+        on.press("\x1b[6~")
+        await on.canvas.reads("2/2 Space: from the top")
+        assert on.canvas.rows[-2] == KEYS
+        on.press("\x1b[5~")
+        await on.canvas.reads("1/2 Space: more")
+        on.press("  ")
+        await on.canvas.reads("1/2 Space: more")
         on.press("\x03")
         await on.canvas.shows("›", "  status")
 
@@ -174,7 +228,10 @@ async def test_a_form_is_typed_and_its_fault_stands_under_the_line() -> None:
         answers: list[Answer] = []
         tasks.start_soon(put, on.screen, dialogue(SEAT), answers)
         keys = "Enter next · Shift-Tab back · Ctrl-X decline · Ctrl-C cancel"
-        await on.canvas.shows("rail asks: Which seat?", "1/1 n (a whole number)", "? 2", keys, "  status")
+        default = "Enter takes the default, typing replaces it · Shift-Tab back · Ctrl-X decline ·"
+        await on.canvas.shows(
+            "rail asks: Which seat?", "1/1 n (a whole number)", "? 2", default, "Ctrl-C cancel", "  status"
+        )
         on.press("x\r")
         await on.canvas.shows(
             "rail asks: Which seat?",
@@ -184,7 +241,9 @@ async def test_a_form_is_typed_and_its_fault_stands_under_the_line() -> None:
             keys,
             "  status",
         )
-        on.press("7\r")
+        on.press("y")
+        await on.canvas.reads("? xy")
+        on.press("\x157\r")
         await on.canvas.reads("Enter send")
         on.press("\x1b[Z")
         await on.canvas.reads("? 7")

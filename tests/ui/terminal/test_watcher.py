@@ -23,7 +23,8 @@ from agent.chat.events import (
 )
 from agent.chat.messages import AssistantMessage, Stop, Text, ToolCall, ToolResult, Usage, user
 from agent.chat.outbox import Outbox
-from agent.chat.questions import Answer, ApproveTool, FillForm
+from agent.chat.provider import Request
+from agent.chat.questions import Answer, ApproveSampling, ApproveTool, FillForm, OpenUrl, ShareRoots
 from agent.ui.terminal.paint import Painter
 from agent.ui.terminal.watcher import Watcher
 from tests.ui.terminal.canvas import Stage, stage
@@ -109,6 +110,26 @@ async def test_text_of_another_origin_is_marked_as_what_the_server_gets() -> Non
             "›",
             "  status",
         )
+
+
+async def test_a_request_that_a_limit_stopped_gets_one_line_that_names_it() -> None:
+    request = ApproveSampling("notes", "mock/demo", Request(()))
+    async with watched() as (on, outbox, watcher):
+        outbox.emit(QuestionSettled(request, "decline", "policy", "sampling.max_x allows 2."))
+        outbox.emit(SampleFinished("notes", "mock/demo", None, "error"))
+        outbox.emit(SampleFinished("notes", "human", None, "accept"))
+        outbox.emit(QuestionSettled(ShareRoots("notes", ("/a",)), "decline", "person"))
+        outbox.emit(QuestionSettled(OpenUrl("pay", "", "https://a", "a:8"), "accept", "person"))
+        await on.canvas.shows(
+            "? The model request of notes was stopped: sampling.max_x",
+            "allows 2.",
+            "◇ notes was answered by you",
+            "? Sharing the folders with notes was declined",
+            "? The page of pay on a:8 was accepted",
+            "›",
+            "  status",
+        )
+        assert [one.stopped_by for one in watcher.samples] == ["sampling.max_x allows 2.", ""]
 
 
 async def test_a_result_that_is_wrapped_keeps_its_indent() -> None:

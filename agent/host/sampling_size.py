@@ -1,0 +1,57 @@
+"""How large a request to a model is, and what it may come to at most, before any model has counted it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from agent.chat.messages import Audio, Content, Image, Text, ToolCall, ToolMessage, Usage
+from agent.chat.provider import Request
+
+ASCII_PER_TOKEN = 3
+"""Characters; prose has four or more, code and numbers fewer."""
+BYTES_PER_TOKEN = 2
+"""Of UTF-8, beyond ASCII: a Chinese character, which may take more than one token, has three of them."""
+TOKENS_PER_PICTURE = 1_500  # or recording: about what a large one takes
+LEAST_REPLY = 16
+"""Tokens: some APIs take no lower limit, and what is over the server's own is cut off after it was paid for."""
+
+
+def text_tokens(text: str) -> int:
+    """About how many tokens `text` has at most."""
+    ascii_only = len(text.encode("ascii", "ignore"))
+    beyond = len(text.encode("utf-8", "surrogatepass")) - ascii_only
+    return -(-ascii_only // ASCII_PER_TOKEN) - (-beyond // BYTES_PER_TOKEN)
+
+
+def request_tokens(request: Request) -> int:
+    """About how many tokens a request has at most."""
+    tools = [[tool.name, tool.description, tool.schema] for tool in request.tools]
+    texts = [request.system, json.dumps(tools, ensure_ascii=False) if tools else ""]
+    pictures = 0
+    for part in _parts(request):
+        match part:
+            case Text(text):
+                texts.append(text)
+            case ToolCall(raw=raw):
+                texts.append(raw)
+            case Image() | Audio():
+                pictures += 1
+    return sum(map(text_tokens, texts)) + pictures * TOKENS_PER_PICTURE
+
+
+def most_usage(request: Request) -> Usage:
+    """What answering it takes at most. A model that was to call a tool and did not is asked once more."""
+    tries = 2 if request.tool_choice == "required" else 1
+    reply = max(LEAST_REPLY, request.max_tokens or 0)
+    again = reply * (tries - 1)  # what it said is shown to it
+    return Usage(input_tokens=request_tokens(request) * tries + again, output_tokens=reply * tries)
+
+
+def _parts(request: Request) -> Iterator[Content | ToolCall]:
+    for message in request.messages:
+        if isinstance(message, ToolMessage):
+            for result in message.results:
+                yield from result.content
+        else:
+            yield from message.content

@@ -1,0 +1,50 @@
+"""Every request of a server to the model, as a line: when, who, which model, at which step it ended and how."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from agent.chat.events import Event, QuestionSettled, SampleFinished
+from agent.chat.questions import ApproveSampling, ReviewSample
+from agent.host.sampling_edits import BY_HAND
+from agent.ui.lines import dollars
+
+_STEPS: dict[type[Any], str] = {ApproveSampling: "request", ReviewSample: "reply"}
+_REFUSED: dict[Any, str] = {"decline": "you refused the", "cancel": "you cancelled the"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """`at` is in seconds since the epoch. `stopped_by` is what no person decided; `step` what a person said no to."""
+
+    event: SampleFinished
+    at: float
+    step: str = ""
+    stopped_by: str = ""
+
+    @property
+    def line(self) -> str:
+        event, clock = self.event, time.strftime("%H:%M:%S", time.localtime(self.at))
+        spent = f"{event.usage.input_tokens:,} + {event.usage.output_tokens:,} tokens" if event.usage else "no tokens"
+        cost = "–" if event.cost is None else dollars(event.cost)
+        asked = "you" if event.model == BY_HAND else event.model
+        return f"◇ {clock} {event.server} asked {asked}: {self._outcome}, {spent}, {cost}"
+
+    @property
+    def _outcome(self) -> str:
+        if self.stopped_by:
+            return f"stopped at the request ({self.stopped_by.rstrip('.')})"
+        if self.event.verdict == "accept":
+            return "answered"
+        return f"{_REFUSED[self.event.verdict]} {self.step}" if self.event.verdict in _REFUSED else "failed"
+
+
+def sampled(event: SampleFinished, before: Event | None, at: float) -> Sampled:
+    """`before` is what happened right before it: a question that was settled ended it, unless it was accepted."""
+    if not isinstance(before, QuestionSettled) or type(before.question) not in _STEPS or event.verdict == "accept":
+        return Sampled(event, at, "request")
+    if before.by == "policy" and before.verdict != "accept":
+        return Sampled(event, at, "request", before.why)
+    return Sampled(event, at, _STEPS[type(before.question)])
