@@ -170,6 +170,8 @@ class Access(httpx2.Auth):
             raise SignInDeclined(f"{no} Later it goes with: {self._party.login_command}") from None
         except SignInNeeded:
             await self._remember(challenge)
+            if self._kept is None and (damaged := await anyio.to_thread.run_sync(self._store.damaged)):
+                raise needs_login(self._party, f"What was kept of that is lost: {damaged} is damaged.") from None
             raise
         async with self._alone(self._party.url):
             await self._keep(fresh)

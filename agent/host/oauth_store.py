@@ -7,6 +7,7 @@ say of themselves, is no secret, and stands in files of its own.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
@@ -126,12 +127,17 @@ class Store:
 
     def __init__(self, data_folder: Path, keyring: Callable[[], Any]) -> None:
         self._index, self._descriptions = data_folder / "sign-ins.json", data_folder / "descriptions.json"
-        self._file, self._keyring = FileVault(data_folder / "tokens.json"), keyring
+        self._tokens = data_folder / "tokens.json"
+        self._file, self._keyring = FileVault(self._tokens), keyring
 
     @cached_property
     def _ring(self) -> Vault | None:
         keyring = self._keyring()
         return KeyringVault(keyring) if keyring else None
+
+    def damaged(self) -> Path | None:
+        """A file that is there and cannot be read, so that what it kept is lost."""
+        return next((path for path in (self._index, self._tokens) if _is_damaged(path)), None)
 
     def read(self, server: str) -> Credentials | None:
         """What is kept for a server and the authorization server that it was last signed in at."""
@@ -195,6 +201,15 @@ def usable_keyring() -> Any:
 
 def _key(issuer: str, server: str) -> str:
     return f"{issuer} {server}"
+
+
+def _is_damaged(path: Path) -> bool:
+    try:
+        return not isinstance(json.loads(path.read_text("utf-8")), dict)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, RecursionError):
+        return True
 
 
 def _change(path: Path, key: str, value: object) -> None:

@@ -265,6 +265,23 @@ async def test_a_damaged_memory_is_as_good_as_none(tmp_path: Path) -> None:
             assert await add(view) == {"result": 8}
 
 
+@pytest.mark.parametrize("name", ["tokens.json", "sign-ins.json"])
+@pytest.mark.parametrize("damage", ["{", "[" * 100_000, "7", "\udcff"])
+async def test_that_the_memory_is_damaged_is_told(tmp_path: Path, name: str, damage: str) -> None:
+    async with world() as there:
+        async with hosted(tmp_path, Person(), far=far(there)):
+            pass
+        (tmp_path / name).write_text(damage, "utf-8", "surrogateescape")
+        async with hosted(tmp_path, None, far=far(there)) as view:
+            [server] = view.host.servers()
+        assert server.detail == (
+            f"far wants you to sign in. What was kept of that is lost: {tmp_path / name} is damaged. "
+            "Run: mcp-chat login far"
+        )
+        async with hosted(tmp_path, Person(), far=far(there)) as view:
+            assert await add(view) == {"result": 8}
+
+
 async def test_a_person_may_take_longer_than_a_server_may(tmp_path: Path) -> None:
     class Slow(Person):
         async def open_page(self, url: str) -> bool:
