@@ -25,7 +25,7 @@ COMMANDS = (
     Entry("read", "Read a resource.", ("URI",), True),
     Entry("prompts", "The prompts of all servers, or of one.", ("[SERVER]",), True),
     Entry("prompt", "Get a prompt, with a JSON object or KEY=VALUE.", ("[SERVER/]NAME", "[ARGUMENTS]…"), True),
-    Entry("login", "Sign in to a server, in the browser.", ("SERVER",)),
+    Entry("login", "Sign in to a server, by its name or URL, in the browser.", ("SERVER",)),
     Entry("logout", "Forget the token for a server.", ("SERVER",)),
     Entry("config", "With check: faults in the configuration, and secrets that others can see.", ("ACTION",)),
 )
