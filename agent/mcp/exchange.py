@@ -22,6 +22,10 @@ JSON_TYPE, EVENT_TYPE = "application/json", "text/event-stream"
 EXCERPT = 160  # characters of a foreign body that are shown to people
 
 
+class Unreachable(ConnectionLost):
+    """No answer came, or not all of it: nothing shows what kind of server it is."""
+
+
 class Refused(ConnectionLost):
     """The server answered with an HTTP `status`, and with nothing that is a message."""
 

@@ -188,7 +188,7 @@ def declared_for(revision: str, capabilities: Capabilities) -> dict[str, Any]:
 
 
 def objection(method: str, params: Params, capabilities: Capabilities, revision: str) -> tuple[int, str] | None:
-    """The error code and text with which a client that declared `capabilities` refuses a server's request; None if not."""
+    """Error code and text if a client that declared `capabilities` refuses this request of the server; None if not."""
     declared = declared_for(revision, capabilities)
     capability = CLIENT_METHODS.get(method)
     if capability is None or not declares(declared, capability):

@@ -236,6 +236,6 @@ class Probe:
 
 def _was_answered(error: ConnectionLost) -> bool:
     """Whether something came back. A server that cannot be reached, or wants to know who asks, shows no era."""
-    from agent.mcp.exchange import Unauthorized
+    from agent.mcp.exchange import Unauthorized, Unreachable
 
-    return error.__cause__ is None and not isinstance(error, Unauthorized)
+    return not isinstance(error, Unauthorized | Unreachable)

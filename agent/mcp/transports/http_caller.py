@@ -9,14 +9,15 @@ from urllib.request import getproxies, proxy_bypass
 import anyio
 import httpx2
 
+from agent.mcp.envelope import ConnectionLost
 from agent.mcp.exchange import Head, Meaning, Moved, Refused, Unnamed, named, read_head, sniff
 from agent.mcp.transports.http_connection import CONNECT_SECONDS, WRITE_SECONDS
-from agent.mcp.transports.http_faults import lost
+from agent.mcp.transports.http_faults import Misconfigured, lost
 from agent.mcp.transports.http_pool import HttpPool
 from agent.mcp.version import NAME, VERSION
 
 REDIRECTIONS = 5
-TIMEOUTS = {"timeout": {"connect": CONNECT_SECONDS, "read": None, "write": WRITE_SECONDS, "pool": None}}
+SLOWEST = 16 * 1024  # bytes per second that a proxy, to which a request is sent in one piece, has to take
 Ask = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 
 OURS = {"user-agent": f"{NAME}/{VERSION}", "accept-encoding": "gzip, deflate"}
@@ -106,11 +107,14 @@ class HttpCaller:
             if self._parsed[0] != url:
                 self._parsed = url, httpx2.URL(url)
             said = {**self._headers, **headers}
-            request = httpx2.Request(method, self._parsed[1], headers=said, content=content, extensions=TIMEOUTS)
+            bounds = _bounds(content)
+            request = httpx2.Request(method, self._parsed[1], headers=said, content=content, extensions=bounds)
             if self._cookies:  # a balancer's, that keeps a session on its machine
                 self._cookies.set_cookie_header(request)
             response = await self._ask(request)
-        except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+        except ConnectionLost:
+            raise
+        except Exception as error:  # whoever signs the requests may raise anything
             raise lost(url, error) from error
         if "set-cookie" in response.headers:
             response.request = request
@@ -118,11 +122,17 @@ class HttpCaller:
         return response
 
 
+def _bounds(content: bytes | None) -> dict[str, dict[str, float | None]]:
+    """How long httpx2 may take for a request, in seconds. Our own connections have bounds of their own."""
+    write = WRITE_SECONDS + len(content or b"") / SLOWEST
+    return {"timeout": {"connect": CONNECT_SECONDS, "read": None, "write": write, "pool": None}}
+
+
 @asynccontextmanager
 async def http_caller(
     url: str, headers: Mapping[str, str], auth: httpx2.Auth | None, transport: httpx2.AsyncBaseTransport | None
 ) -> AsyncIterator[HttpCaller]:
-    """Raises ConnectionLost if the URL is none."""
+    """Raises ConnectionLost if the URL is none, or what the environment says of proxies cannot be used."""
     try:
         address = httpx2.URL(url)
     except httpx2.InvalidURL as error:
@@ -131,7 +141,13 @@ async def http_caller(
         raise lost(url, httpx2.UnsupportedProtocol(""))
     if transport is None and not _has_proxy(address):
         transport = HttpPool()
-    async with httpx2.AsyncClient(auth=auth, transport=transport, trust_env=transport is None) as client:
+    try:
+        connecting = httpx2.AsyncClient(auth=auth, transport=transport, trust_env=transport is None)
+    except (ImportError, ValueError, OSError, httpx2.InvalidURL) as error:
+        said = str(error).rstrip(".")
+        clause = f"a proxy or certificates that the environment names cannot be used ({said})"
+        raise lost(url, Misconfigured(clause)) from error
+    async with connecting as client:
 
         async def ask_client(request: httpx2.Request) -> httpx2.Response:
             return await client.send(request, stream=True)

@@ -154,14 +154,23 @@ class HttpChannel(ObjectStream[Any]):
         self._pool.start(self._run, exchange)
 
     async def _run(self, exchange: Exchange) -> None:
+        id = exchange.request.id
+        try:
+            with exchange.scope:
+                await self._run_to_its_end(exchange)
+        except Exception as error:  # whatever it is, it is the fault of this exchange, and ends no other
+            await self._endpoint.deliver(Closed(id, error))
+        finally:
+            if self._open.get(id) is exchange:
+                del self._open[id]
+
+    async def _run_to_its_end(self, exchange: Exchange) -> None:
         request = exchange.request
-        with exchange.scope:
-            try:
-                await exchange.run()
-            except ConnectionLost as error:
-                if not (request.method == "initialize" and await self._fall_back(error, request)):
-                    await self._endpoint.deliver(Closed(request.id, error))
-        del self._open[request.id]
+        try:
+            await exchange.run()
+        except ConnectionLost as error:
+            if not (request.method == "initialize" and await self._fall_back(error, request)):
+                raise
 
     async def _fall_back(self, error: ConnectionLost, request: Request) -> bool:
         """To the older transport, if what is at the URL answers like one (section "Backwards Compatibility")."""

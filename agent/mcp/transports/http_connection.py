@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import select
+import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import suppress
 
 import anyio
 import h11
@@ -13,10 +13,21 @@ import httpx2
 from anyio.abc import ByteStream, SocketAttribute
 
 CONNECT_SECONDS = 10.0
-WRITE_SECONDS = 30.0  # for the server to take a request
+WRITE_SECONDS = 30.0  # in which the server takes nothing of a request
+PIECE = 16 * 1024  # bytes of a request for which it has that long
+UNSENT = (
+    8 * PIECE
+)  # bytes that the operating system takes ahead of the network, or a slow one would look like a dead one
 HEAD_LIMIT = 100 * 1024  # bytes of the head of an answer
 CHUNK = 64 * 1024  # bytes read at once
 FAREWELL_SECONDS = 1.0  # for closing it
+
+BROKEN = (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
+"""What a stream raises where it breaks off; TLS has its own errors, which are kinds of OSError."""
+
+
+class Unanswered(httpx2.ReadError):
+    """The connection ended before a byte of the answer came."""
 
 
 class HttpConnection:
@@ -25,6 +36,7 @@ class HttpConnection:
     def __init__(self, stream: ByteStream) -> None:
         self._stream, self._state = stream, h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_LIMIT)
         self._socket = stream.extra(SocketAttribute.raw_socket)
+        self._is_answered = False
 
     @property
     def is_over(self) -> bool:
@@ -39,7 +51,12 @@ class HttpConnection:
         return bool(poll.poll(0))
 
     async def ask(self, request: httpx2.Request) -> h11.Response:
-        """Send a request, in one piece if it is not long; gives the head of the answer."""
+        """Send a request, in one piece if it is not long; gives the head of the answer.
+
+        Raises:
+            Unanswered: nothing came back.
+            httpx2.TransportError: something else went wrong.
+        """
         content = await request.aread()
         try:
             head = h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw)
@@ -47,6 +64,7 @@ class HttpConnection:
             data = b"".join([self._state.send(part) or b"" for part in parts])
         except h11.LocalProtocolError as error:
             raise httpx2.LocalProtocolError(str(error)) from error
+        self._is_answered = False
         await self._write(data)
         while not isinstance(event := await self._next(), h11.Response):
             pass  # it only says that it is at work
@@ -70,10 +88,13 @@ class HttpConnection:
 
     async def _write(self, data: bytes) -> None:
         try:
-            with anyio.fail_after(WRITE_SECONDS), suppress(anyio.BrokenResourceError):
-                await self._stream.send(data)  # whoever hangs up on a request may have said why
+            for start in range(0, len(data), PIECE):
+                with anyio.fail_after(WRITE_SECONDS):
+                    await self._stream.send(data[start : start + PIECE])
         except TimeoutError as error:
             raise httpx2.WriteTimeout("the server does not read") from error
+        except BROKEN:
+            pass  # whoever hangs up on a request may have said why
 
     async def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         try:
@@ -85,11 +106,15 @@ class HttpConnection:
 
     async def _read(self) -> bytes:
         try:
-            return await self._stream.receive(CHUNK)
-        except anyio.EndOfStream:
+            data = await self._stream.receive(CHUNK)
+        except anyio.EndOfStream as error:
+            if not self._is_answered:
+                raise Unanswered("the server closed the connection") from error
             return b""
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-            raise httpx2.ReadError(str(error)) from error
+        except BROKEN as error:
+            raise (httpx2.ReadError if self._is_answered else Unanswered)(str(error)) from error
+        self._is_answered = True
+        return data
 
 
 async def connect(host: str, port: int, tls: ssl.SSLContext | None) -> HttpConnection:
@@ -101,8 +126,10 @@ async def connect(host: str, port: int, tls: ssl.SSLContext | None) -> HttpConne
                 if tls
                 else await anyio.connect_tcp(host, port)
             )
-            return HttpConnection(stream)
     except TimeoutError as error:
         raise httpx2.ConnectTimeout("the server does not take the connection") from error
     except (OSError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
         raise httpx2.ConnectError(str(error)) from error
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        stream.extra(SocketAttribute.raw_socket).setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
+    return HttpConnection(stream)

@@ -1,7 +1,8 @@
-"""One request over Streamable HTTP and all that comes of it, its stream taken up again where that breaks off."""
+"""One request over Streamable HTTP and all that comes of it; its stream is resumed where that breaks off."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from agent.mcp.exchange import (
 from agent.mcp.jsonrpc import INVALID_REQUEST, Request, encode
 from agent.mcp.protocol import SESSION_HEADER
 from agent.mcp.routing import revision_of
-from agent.mcp.transports.http_streams import Incoming
+from agent.mcp.transports.http_streams import Incoming, is_temporary, retry_after
 
 if TYPE_CHECKING:
     from agent.mcp.transports.http_caller import Answer, HttpCaller
@@ -49,14 +50,18 @@ class Endpoint:
 
 
 class Exchange:
-    """A request on its way; `scope` withdraws it, which closes its stream."""
+    """A request on its way; cancelling `scope` closes its stream.
+
+    Raises:
+        TypeError, ValueError: JSON cannot hold the params.
+    """
 
     def __init__(self, endpoint: Endpoint, request: Request, context: Mapping[str, Any]) -> None:
         self._endpoint, self.request = endpoint, request
         self.is_stateless = revision_of(request) is not None
         self.scope = anyio.CancelScope()
         self._begins = request.method == "initialize"
-        self._headers = post_headers(request, endpoint.session, context)
+        self._headers, self._body = post_headers(request, endpoint.session, context), encode(request)
         self._incoming = Incoming(request.id, endpoint.limit)
 
     async def run(self) -> None:
@@ -67,7 +72,7 @@ class Exchange:
         """
         endpoint, incoming = self._endpoint, self._incoming
         try:
-            async with endpoint.caller.call("POST", self._headers, encode(self.request)) as answer:
+            async with endpoint.caller.call("POST", self._headers, self._body) as answer:
                 await self._take(answer)
         except ConnectionLost:
             if not self._can_resume:
@@ -132,10 +137,7 @@ async def _follow(endpoint: Endpoint, incoming: Incoming, deliver: Deliver) -> N
     """Connect to a stream, again and again, until it has given the answer that is due."""
     while True:
         try:
-            async with endpoint.caller.call("GET", get_headers(endpoint.session, incoming.last_id)) as answer:
-                if not isinstance(answer.meaning, Sse):
-                    raise unexpected(answer.head, b"")
-                await _read(answer, incoming, deliver)
+            await _take_up(endpoint, incoming, deliver)
             incoming.disconnected(failed=False)
         except Refused:
             raise
@@ -145,6 +147,18 @@ async def _follow(endpoint: Endpoint, incoming: Incoming, deliver: Deliver) -> N
         if incoming.answered:
             return
         await anyio.sleep(incoming.delay)
+
+
+async def _take_up(endpoint: Endpoint, incoming: Incoming, deliver: Deliver) -> None:
+    """Raises Refused where another attempt would end as this one did."""
+    async with endpoint.caller.call("GET", get_headers(endpoint.session, incoming.last_id)) as answer:
+        if isinstance(answer.meaning, Sse):
+            await _read(answer, incoming, deliver)
+        elif is_temporary(answer.head.status):
+            incoming.postpone(retry_after(answer.head.headers, time.time()))
+            raise ConnectionLost(f"{named(endpoint.caller.url)} cannot continue the stream ({answer.head.status}).")
+        else:
+            raise unexpected(answer.head, b"")
 
 
 async def _read(answer: Answer, incoming: Incoming, deliver: Deliver) -> None:

@@ -8,26 +8,31 @@ from collections.abc import Iterator
 
 import httpx2
 
-from agent.mcp.envelope import ConnectionLost
-from agent.mcp.exchange import named, origin
+from agent.mcp.exchange import Unreachable, named, origin
 
 
-def lost(url: str, error: Exception) -> ConnectionLost:
-    """The sentence for an exception of httpx2's, raised on the way to `url` or back."""
+class Misconfigured(Exception):
+    """What this machine is told about networks cannot be used. The text is a clause that says what."""
+
+
+def lost(url: str, error: Exception) -> Unreachable:
+    """The sentence for an exception raised on the way to `url` or back: httpx2's, or that of whoever signs requests."""
     server = named(url)
+    if isinstance(error, Misconfigured):
+        return Unreachable(f"{server} cannot be asked: {error}.")
     for cause in _causes(error):
         match cause:
             case ssl.SSLCertVerificationError():
-                return ConnectionLost(f"{server} has a certificate that is not trusted: {cause.verify_message}.")
+                return Unreachable(f"{server} has a certificate that is not trusted: {cause.verify_message}.")
             case ssl.SSLError():
-                return ConnectionLost(f"{server} does not speak TLS as expected ({cause.strerror}); check the scheme.")
+                return Unreachable(f"{server} does not speak TLS as expected ({cause.strerror}); check the scheme.")
             case socket.gaierror():
-                return ConnectionLost(
+                return Unreachable(
                     f"{server} cannot be found: the name in {origin(url)} has no address; check the URL."
                 )
             case ConnectionRefusedError():
-                return ConnectionLost(f"{server} refused the connection; is it running?")
-    return ConnectionLost(f"{server} {_in_words(error)}.")
+                return Unreachable(f"{server} refused the connection; is it running?")
+    return Unreachable(f"{server} {_in_words(error)}.")
 
 
 def _in_words(error: Exception) -> str:
@@ -44,7 +49,9 @@ def _in_words(error: Exception) -> str:
             return f"cannot be asked: a header or the URL holds what HTTP does not allow ({error})"
         case httpx2.UnsupportedProtocol() | httpx2.InvalidURL():
             return "has no usable URL: it needs http:// or https://, a host and, if any, a numeric port"
-    return "closed the connection in the middle of an answer"
+        case httpx2.HTTPError():
+            return "closed the connection in the middle of an answer"
+    return f"cannot be asked ({type(error).__name__}: {error})"
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 
 from agent.mcp.envelope import Envelope, Garbled, garbled
 from agent.mcp.exchange import answers, attributed
@@ -14,6 +16,22 @@ logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0  # before connecting again, where the server does not say
 LONGEST_RETRY_SECONDS = 30.0  # after many failures
+LONGEST_POSTPONED_SECONDS = 300.0  # where a server that is not available says how long it will be
+
+
+def is_temporary(status: int) -> bool:
+    """Whether the same request may succeed later: timeout, too many requests, or a fault of the server's."""
+    return status in (408, 429) or (status >= 500 and status != 501)
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float:
+    """The seconds that `Retry-After` asks for, as a number or a date (RFC 9110, 10.2.3). `now` is a Unix time."""
+    said = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(said) if said.isdecimal() else parsedate_to_datetime(said).timestamp() - now
+    except (ValueError, OverflowError):
+        return 0.0
+    return max(0.0, min(seconds, LONGEST_POSTPONED_SECONDS))
 
 
 class Incoming:
@@ -30,6 +48,7 @@ class Incoming:
         self._repeated: str | None = None
         self._came = False
         self._failures = 0
+        self._postponed = 0.0
 
     @property
     def last_id(self) -> str | None:
@@ -40,6 +59,11 @@ class Incoming:
         self._reader.reconnected()
         self._repeated = self.last_id
         self._came = False
+        self._postponed = 0.0
+
+    def postpone(self, seconds: float) -> None:
+        """Do not connect again before that."""
+        self._postponed = seconds
 
     def disconnected(self, *, failed: bool) -> int:
         """How many times in a row that was in vain. A server that told us when to come back may have nothing yet."""
@@ -50,7 +74,7 @@ class Incoming:
     @property
     def delay(self) -> float:
         """Seconds to wait before the next connection: exactly what the server asked for, longer if it fails."""
-        asked = RETRY_SECONDS if self._reader.retry is None else self._reader.retry / 1_000
+        asked = max(self._postponed, RETRY_SECONDS if self._reader.retry is None else self._reader.retry / 1_000)
         if self._failures <= 1:
             return asked
         return max(asked, min(RETRY_SECONDS * 2.0 ** min(self._failures - 1, 10), LONGEST_RETRY_SECONDS))

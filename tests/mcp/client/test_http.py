@@ -135,6 +135,14 @@ async def test_a_server_that_is_not_there_shows_no_era() -> None:
     assert verdicts == {}
 
 
+async def test_arguments_json_cannot_hold_are_the_callers_error_and_the_client_goes_on() -> None:
+    async with connected({"server/discover": discovered(), "tools/call": text("x")}) as (client, server):
+        with pytest.raises(TypeError):
+            await client.call_tool("x", {"a": object()})
+        assert (await client.call_tool("x")).content == (TextContent(text="x"),)
+    assert methods(server) == ["server/discover", "tools/call"]
+
+
 # Arguments that are mirrored.
 
 

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 
 from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope, Garbled
-from agent.mcp.exchange import Refused, SessionLost, Unauthorized
+from agent.mcp.exchange import Refused, SessionLost, Unauthorized, Unreachable
 from agent.mcp.jsonrpc import Failure, Notification, Request, Result, encode
 from agent.mcp.protocol import REVISION_KEY
-from agent.mcp.transports import http_client, http_exchange
+from agent.mcp.transports import http_client, http_exchange, http_streams
 from agent.mcp.transports.http_client import http
 from tests.mcp.scripted_http import ACCEPTED, URL, Reply, Seen, event, events, result, talking_to
 
@@ -208,7 +208,7 @@ async def test_what_the_handshake_left_goes_with_every_later_message() -> None:
         Reply(406, None),
         Reply(400, None),
         Reply(401, "text/plain", b"who?"),
-        Reply(500, None),
+        Reply(501, None),
         Reply(200, "application/json", b"{}"),
     ],
 )
@@ -254,6 +254,49 @@ async def test_a_lost_stream_is_taken_up_after_the_last_event_and_repeats_nothin
     assert second.headers["last-event-id"] == "7"
     assert second.headers["mcp-session-id"] == "s1"
     assert second.headers["mcp-protocol-version"] == "2025-11-25"
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+async def test_a_stream_that_is_not_available_for_a_while_is_asked_for_again(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_streams, "RETRY_SECONDS", 0.01)
+    changed = Notification("changed")
+    streams = [Reply(status, None), Reply(status, None), events(event(encode(changed)))]
+
+    def serve(seen: Seen) -> Reply:
+        return (streams.pop(0) if streams else NO_STREAM) if seen.method == "GET" else server(seen)
+
+    async with talking_to(serve) as (channel, _):
+        await begin(channel)
+        with anyio.fail_after(5):
+            assert await channel.receive() == Envelope((changed,))
+
+
+async def test_a_server_that_says_when_it_is_back_is_not_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_streams, "RETRY_SECONDS", 0.01)
+    times: list[float] = []
+
+    def serve(seen: Seen) -> Reply:
+        times.append(anyio.current_time())
+        if seen.method == "POST":
+            return events(event(b"", id="1", retry=0))
+        return Reply(503, None, headers={"retry-after": "1"}) if len(times) == 2 else events(event(result(), id="2"))
+
+    async with talking_to(serve) as (channel, _):
+        assert await ask(channel, Request(1, "x")) == [Envelope((Result(1, {}),), about=1)]
+    assert times[2] - times[1] >= 1
+
+
+async def test_a_stream_that_stays_unavailable_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_streams, "RETRY_SECONDS", 0.001)
+
+    def serve(seen: Seen) -> Reply:
+        return events(event(b"", id="1", retry=0)) if seen.method == "POST" else Reply(503, None)
+
+    async with talking_to(serve) as (channel, scripted):
+        assert str(await failure_of(channel)) == f"The server at {URL} cannot continue the stream (503)."
+    assert len(scripted.asked("GET")) == http_exchange.ATTEMPTS
 
 
 async def test_an_answer_whose_stream_broke_off_is_fetched_when_the_server_wants() -> None:
@@ -356,6 +399,68 @@ async def test_whoever_signs_requests_sees_the_answers_and_may_try_again() -> No
     async with talking_to(serve, auth=Login()) as (channel, scripted):
         assert await ask(channel, LIST) == [Envelope((Result(1, {}),), about=1)]
     assert [seen.message for seen in scripted.seen] == [LIST, LIST]
+
+
+class BrokenLogin(httpx2.Auth):
+    """Fails as often as it is told to."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self._errors = [*errors]
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        if self._errors:
+            raise self._errors.pop(0)
+        yield request
+
+
+async def test_whoever_fails_to_sign_a_request_ends_it_alone() -> None:
+    declined = Unauthorized("You said no.", "")
+    async with talking_to(server, auth=BrokenLogin(KeyError("token"), declined)) as (channel, _):
+        error = await failure_of(channel)
+        assert (type(error), str(error)) == (
+            Unreachable,
+            f"The server at {URL} cannot be asked (KeyError: 'token').",
+        )
+        assert await failure_of(channel) is declined
+        assert await ask(channel, LIST) == [Envelope((Result(1, {}),), about=1)]
+
+
+async def test_what_needs_no_answer_may_fail_to_be_signed() -> None:
+    async with talking_to(server, auth=BrokenLogin(KeyError("token"))) as (channel, _):
+        await channel.send(Envelope((INITIALIZED,)))
+        assert await ask(channel, LIST) == [Envelope((Result(1, {}),), about=1)]
+
+
+async def test_a_header_that_is_no_text_ends_its_request_alone() -> None:
+    async with talking_to(server, headers={"x": 5}) as (channel, _):  # type: ignore[dict-item]
+        assert str(await failure_of(channel)).startswith(f"The server at {URL} cannot be asked (TypeError: ")
+
+
+async def test_what_json_cannot_hold_is_not_sent_and_the_next_request_is() -> None:
+    async with talking_to(server) as (channel, scripted):
+        for message in (Request(1, "x", {"a": object()}), Notification("x", {"a": object()})):
+            with pytest.raises(TypeError):
+                await channel.send(Envelope((message,)))
+        assert await ask(channel, LIST) == [Envelope((Result(1, {}),), about=1)]
+    assert len(scripted.seen) == 1
+
+
+async def test_a_fault_in_one_exchange_ends_no_other() -> None:
+    class Faulty(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            raise RuntimeError("a bug")
+            yield b""
+
+    class Network(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            headers = {"content-type": "application/json"}
+            if b"tools/list" in await request.aread():
+                return httpx2.Response(200, headers=headers, stream=Faulty())
+            return httpx2.Response(200, headers=headers, content=result())
+
+    async with http(URL, transport=Network()) as channel:
+        assert str(await failure_of(channel)) == "a bug"
+        assert await ask(channel, Request(1, "ping")) == [Envelope((Result(1, {}),), about=1)]
 
 
 async def test_a_cookie_is_given_back() -> None:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 
-from agent.mcp.envelope import Channel, Closed, Envelope
+from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope
 from agent.mcp.jsonrpc import Notification, Request, Result, encode
 from agent.mcp.protocol import REVISION_KEY
 from agent.mcp.transports import http_exchange, http_streams
@@ -150,6 +150,34 @@ async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
         async with http("http://mcp.example/mcp") as channel:
             assert await ask(channel, Request(1, "ping")) == Envelope((Result(1, {}),), about=1)
     assert asked[0].startswith(b"POST http://mcp.example/mcp HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize("exempt", ["mcp.example", ".example", "*", "other.example, mcp.example:{port}"])
+async def test_a_server_that_is_exempt_from_the_proxy_is_asked_itself(
+    exempt: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect_tcp: Callable[..., Awaitable[SocketStream]] = anyio.connect_tcp
+
+    async def connect(remote_host: str, remote_port: int, **more: object) -> SocketStream:
+        assert remote_host == "mcp.example"
+        return await connect_tcp("127.0.0.1", remote_port)
+
+    monkeypatch.setattr("anyio.connect_tcp", connect)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    async with listening(echo) as host:
+        port = host.url.rpartition(":")[2].removesuffix("/mcp")
+        monkeypatch.setenv("no_proxy", exempt.format(port=port))
+        async with http(f"http://mcp.example:{port}/mcp") as channel:
+            assert await ask(channel, Request(1, "ping")) == Envelope((Result(1, {}),), about=1)
+
+
+@pytest.mark.parametrize("proxy", ["ftp://127.0.0.1", "http://[::1"])
+async def test_a_proxy_that_is_none_is_said_so_at_once(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.setenv("no_proxy", "")
+    with pytest.raises(ConnectionLost, match="cannot be asked: a proxy or certificates that the environment names"):
+        async with http("http://mcp.example/mcp"):
+            pass
 
 
 async def test_nobody_there_is_said_so() -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import anyio
 import httpx2
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import ByteStream, SocketAttribute, SocketStream
 
 from agent.mcp.transports import http_connection
 from agent.mcp.transports.http_connection import HttpConnection, connect
-from agent.mcp.transports.http_pool import HttpPool
 
 pytestmark = pytest.mark.anyio
 
@@ -63,7 +63,12 @@ async def body(made: HttpConnection) -> bytes:
     [
         (WHOLE, True),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n1\r\ni\r\n0\r\n\r\n", True),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n2\r\nhi\r\n0\r\nx: y\r\n\r\n",
+            True,
+        ),
         (b"HTTP/1.1 102 Processing\r\n\r\n" + WHOLE, True),
+        (b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + WHOLE, True),
         (b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi", False),
         (b"HTTP/1.0 200 OK\r\n\r\nhi", False),
     ],
@@ -111,21 +116,40 @@ async def test_a_server_that_does_not_read_is_given_up(monkeypatch: pytest.Monke
         await made.aclose()
 
 
-async def test_a_connection_that_was_closed_while_it_was_idle_is_not_used_again() -> None:
-    async with host(WHOLE) as there, HttpPool() as pool:
-        for connections in (1, 2):
-            there.hung_up = anyio.Event()
-            answer = await pool.handle_async_request(there.request)
-            await answer.aread()
-            await answer.aclose()
-            await there.hung_up.wait()
-            assert there.connections == connections
+class Slow(ByteStream):
+    """Takes what is sent; `patience` is how long each piece may take for that."""
+
+    def __init__(self, stream: SocketStream) -> None:
+        self._stream = stream
+        self.pieces: list[bytes] = []
+        self.patience: list[float] = []
+
+    @property
+    def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
+        return self._stream.extra_attributes
+
+    async def send(self, item: bytes) -> None:
+        self.pieces.append(item)
+        self.patience.append(anyio.current_effective_deadline() - anyio.current_time())
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        return WHOLE
+
+    async def send_eof(self) -> None:
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
-async def test_a_request_that_is_withdrawn_closes_its_connection() -> None:
-    async with host(b"", None) as there, HttpPool() as pool, anyio.create_task_group() as tasks:
-        tasks.start_soon(pool.handle_async_request, there.request)
-        await there.asked.wait()
-        tasks.cancel_scope.cancel()
-        with anyio.CancelScope(shield=True):
-            await there.hung_up.wait()
+async def test_each_piece_of_a_long_request_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_connection, "WRITE_SECONDS", 1.0)
+    request = httpx2.Request("POST", "http://127.0.0.1/mcp", content=b"x" * 100_000)
+    async with host(WHOLE) as there:
+        stream = Slow(await anyio.connect_tcp("127.0.0.1", there.port))
+        made = HttpConnection(stream)
+        await made.ask(request)
+        await made.aclose()
+    assert b"".join(stream.pieces).endswith(b"\r\n\r\n" + b"x" * 100_000)
+    assert max(map(len, stream.pieces)) == http_connection.PIECE
+    assert all(0.9 < seconds <= 1 for seconds in stream.patience)

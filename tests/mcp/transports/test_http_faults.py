@@ -8,7 +8,7 @@ import ssl
 import httpx2
 import pytest
 
-from agent.mcp.transports.http_faults import lost
+from agent.mcp.transports.http_faults import Misconfigured, lost
 
 URL = "https://example.com/mcp?key=secret"
 SHOWN = "The server at https://example.com/mcp?key=…"
@@ -60,6 +60,8 @@ def connect(cause: BaseException) -> Exception:
             httpx2.UnsupportedProtocol(""),
             "has no usable URL: it needs http:// or https://, a host and, if any, a numeric port.",
         ),
+        (Misconfigured("the proxy is odd"), "cannot be asked: the proxy is odd."),
+        (KeyError("token"), "cannot be asked (KeyError: 'token')."),
         (httpx2.ReadError(""), "closed the connection in the middle of an answer."),
         (httpx2.RemoteProtocolError("Server disconnected"), "closed the connection in the middle of an answer."),
     ],
