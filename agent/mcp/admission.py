@@ -1,7 +1,7 @@
-"""What a server makes of an HTTP request before anybody works on it, with no I/O (section "Streamable HTTP").
+"""Validation of HTTP requests by a server, with no I/O (section "Streamable HTTP").
 
-The checks stand in the order in which they are made: who asks and for what kind of answer, then whether the body is a
-message, which era it belongs to, and whether what the headers say of it is true.
+The checks are in the order in which they are made: Host and Origin, method and media types, then whether the body is a
+message, which era it belongs to, and whether the headers mirror it.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ STATUS: Mapping[int, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The request is answered at once.
+    """An HTTP error response.
 
-    `allow` are the methods that would do, `challenge` says who may ask, `retry_after` when, in seconds from now.
+    `allow`, `challenge` and `retry_after` (seconds) become the headers Allow, WWW-Authenticate and Retry-After.
     """
 
     status: int
@@ -73,23 +73,23 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Stateless:
-    """A message that stands for itself."""
+    """A message of the stateless era."""
 
     message: Request | Notification
 
 
 @dataclass(frozen=True, slots=True)
 class Handshaken:
-    """Messages of a session, or the `initialize` that begins one."""
+    """Messages of a session of the handshake era, or the `initialize` that begins one."""
 
     messages: tuple[Message, ...]
     batch: bool = False
 
 
 class Headers(dict[str, str]):
-    """Names in lower case to values; `repeated` are the names that came more than once.
+    """Header names in lower case to values; `repeated` are the names that occur more than once.
 
-    `token` is what the request was let in with, where somebody asks for that.
+    `token` is the verified access token, if the server requires one.
     """
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
@@ -106,7 +106,7 @@ class Headers(dict[str, str]):
 
     @property
     def owner(self) -> str:
-        """Whose request it is; "" where nobody is asked."""
+        """The principal that the token identifies; "" if no token is required."""
         return f"{self.token.subject} {self.token.client}" if self.token else ""
 
 
@@ -132,7 +132,7 @@ def check_caller(headers: Mapping[str, str], hosts: Iterable[str], origins: Iter
 
 
 def is_stateless(headers: Mapping[str, str]) -> bool:
-    """Whether the headers name a revision that knows no handshake. One we have never heard of does not, presumably."""
+    """Whether the headers name a revision of the stateless era; an unknown revision is taken for a newer one."""
     revision = headers.get(REVISION_HEADER)
     return revision is not None and revision not in HANDSHAKE_REVISIONS
 
@@ -146,7 +146,10 @@ def check_method(method: str, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def check_types(method: str, headers: Mapping[str, str]) -> Refusal | None:
-    """A client must be ready for either kind of answer, since only the work shows which one it will be."""
+    """Why a request is refused by its Accept or Content-Type header; None if it is not.
+
+    A POST must accept JSON and event streams, since which of them is sent is decided later.
+    """
     wanted = {"POST": ("application/json", "text/event-stream"), "GET": ("text/event-stream",)}.get(method, ())
     accepted = headers.get("accept", "*/*")
     if missing := [kind for kind in wanted if not _accepts(accepted, kind)]:
@@ -158,7 +161,7 @@ def check_types(method: str, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def read_post(headers: Headers, body: bytes) -> Stateless | Handshaken | Refusal:
-    """What a POST carries."""
+    """The messages in the body of a POST, or why it is refused."""
     try:
         parsed = parse(body)
         if isinstance(parsed, list) and parsed and not is_stateless(headers):
@@ -172,7 +175,7 @@ def read_post(headers: Headers, body: bytes) -> Stateless | Handshaken | Refusal
         return _check_envelope(headers, message) or Stateless(message)
     if isinstance(message, Notification):
         return _check_supported(headers.get(REVISION_HEADER) or revision_of(message), None) or Stateless(message)
-    return refusal(400, INVALID_REQUEST, "A server of this revision asks nothing, so there is nothing to answer.")
+    return refusal(400, INVALID_REQUEST, "In this revision servers send no requests that could be answered.")
 
 
 def _in_session(headers: Mapping[str, str]) -> bool:
@@ -184,7 +187,7 @@ def _check_envelope(headers: Headers, request: Request) -> Refusal | None:
     meta = meta if isinstance(meta, dict) else {}
     twice = headers.repeated & {REVISION_HEADER, METHOD_HEADER, NAME_HEADER}
     if twice:
-        return refusal(400, HEADER_MISMATCH, f"Header {min(twice)} stands there twice.", request.id)
+        return refusal(400, HEADER_MISMATCH, f"Header {min(twice)} is repeated.", request.id)
     if missing := [key for key in (REVISION_KEY, CAPABILITIES_KEY) if key not in meta]:
         return refusal(400, INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.", request.id)
     if not isinstance(meta[REVISION_KEY], str):
@@ -203,7 +206,7 @@ def _check_supported(revision: object, id: RequestId | None) -> Refusal | None:
 
 
 def _mirrored(request: Request, revision: Any) -> dict[str, Any]:
-    """The headers a request must come with, and what they must say."""
+    """The headers that must mirror a request, and their values."""
     name = (request.params or {}).get(NAMED.get(request.method, ""))
     named = {NAME_HEADER: name} if isinstance(name, str) else {}
     return {REVISION_HEADER: revision, METHOD_HEADER: request.method, **named}
@@ -224,6 +227,6 @@ def _accepts(accepted: str, kind: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """`[::1]` of `[::1]:8000`."""
+    """A host without its port: `[::1]` of `[::1]:8000`."""
     name, _, port = host.lower().rpartition(":")
     return name if name and port.isdigit() else host.lower()

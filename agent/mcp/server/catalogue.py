@@ -1,4 +1,4 @@
-"""All that a server offers, by name, and the pages in which it is listed."""
+"""The registered tools, resources, prompts and completions of a server, and their paged lists."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Listed(Protocol):
 
 
 class Catalogue:
-    """What is registered now; it may change while clients are connected. `page_size` entries make one page.
+    """What is registered; it may change while clients are connected. A list is sent in pages of `page_size` entries.
 
-    `promised` are kinds that are declared though there may be nothing of them yet.
+    `promised` are the capabilities that are declared even while nothing of their kind is registered.
     """
 
     def __init__(self, page_size: int, promised: Collection[Kind] = ()) -> None:
@@ -37,7 +37,7 @@ class Catalogue:
         self.completions: dict[tuple[str, str], Completion] = {}
 
     def prepare(self) -> None:
-        """Resolve all types, so that an author learns of a mistake at the start. Raises SignatureError."""
+        """Validate every registration. Raises SignatureError."""
         listed = (self.tools, self.resources, self.templates, self.prompts, self.completions)
         everything: Iterable[Tool | Resource | Prompt | Completion] = chain(*(kind.values() for kind in listed))
         for feature in everything:
@@ -47,7 +47,7 @@ class Catalogue:
                 raise SignatureError(f"{argument!r} of {of!r} is no argument of a prompt or a resource template here.")
 
     def forget_completions(self, of: str) -> None:
-        """Those for the arguments of a prompt or a resource template that is taken back."""
+        """Remove the completions of a prompt or a resource template."""
         self.completions = {key: value for key, value in self.completions.items() if key[0] != of}
 
     def _arguments(self, of: str) -> Sequence[str]:
@@ -57,7 +57,7 @@ class Catalogue:
         return template.names if template else ()
 
     def has(self, kind: str) -> bool:
-        """Whether there is, or may come to be, anything of a kind."""
+        """Whether something of a kind is registered, or promised."""
         match kind:
             case "tools":
                 there = bool(self.tools)
@@ -70,7 +70,7 @@ class Catalogue:
         return there or kind in self._promised
 
     def capabilities(self, revision: str) -> Json:
-        """What is declared: what there is at this moment, and what was promised."""
+        """The capabilities to declare to a client of `revision`."""
         declared: Json = {"logging": {}}
         if self.has("tools"):
             declared["tools"] = {"listChanged": True}
@@ -85,12 +85,12 @@ class Catalogue:
         return declared
 
     def listed_tools(self, revision: str) -> list[Tool]:
-        """Without those that cannot be called in that revision."""
+        """The tools that can be called in `revision`."""
         knows_tasks = at_least(revision, "2026-07-28")
         return [tool for tool in self.tools.values() if knows_tasks or tool.task != "required"]
 
     def find_resource(self, uri: str) -> tuple[Resource, Mapping[str, str]] | None:
-        """The resource of a URI and the arguments in it; an exact URI goes before every template."""
+        """The resource that serves a URI, and its arguments; an exact URI takes precedence over templates."""
         for resource in chain(self.resources.values(), self.templates.values()):
             if (arguments := resource.match(uri)) is not None:
                 return resource, arguments
@@ -100,7 +100,7 @@ class Catalogue:
         """One page of a list, under the key `kind` (section "Utilities, Pagination").
 
         Raises:
-            McpError: the cursor is none of ours.
+            McpError: the cursor is invalid.
         """
         start = 0 if cursor is None else _position(kind, cursor)
         if start and start >= len(entries):

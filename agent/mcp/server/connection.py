@@ -1,4 +1,4 @@
-"""One client as its server sees it: what was agreed in the handshake era, how to reach it, what it waits to hear."""
+"""The server's side of one connection: the handshake, subscriptions, and requests sent to the client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agent.mcp.peer import Stray
 from agent.mcp.protocol import RESOURCE_NOT_FOUND, RESOURCE_UPDATED, REVISION_HEADER
 from agent.mcp.server.context import Context
 from agent.mcp.server.dialogue import LEVELS, Caller, ClientRefused
-from agent.mcp.server.home import Home
+from agent.mcp.server.event_loop import EventLoop
 from agent.mcp.server.ledger import Ledger
 from agent.mcp.server.methods import serve
 from agent.mcp.server.service import Json, Life, Service
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 GRACE_SECONDS = 2.0  # for handlers that still run when the client leaves
-ASKING_SECONDS = 3_600.0  # a person may be slow to answer, but not for ever
-LOGS_KEPT = 1_000  # log messages that wait for a client, the newest ones
+ASKING_SECONDS = 3_600.0  # for a person to answer
+LOGS_KEPT = 1_000  # most recent log messages queued for a client
 
 
 @dataclass(slots=True)
 class SessionDialogue:
-    """Questions are requests of our own, sent while the client's request waits.
+    """The `Dialogue` of the handshake era: questions are requests sent to the client while its own request is pending.
 
-    `streams` is the channel where it gives every request a stream of its own.
+    `streams` is the channel, if the transport has a response stream for each request (Streamable HTTP).
     """
 
     session: Session
@@ -63,11 +63,11 @@ class SessionDialogue:
         await self.session.notify(method, params, about=self.about)
 
     async def once(self, key: str, compute: Callable[[], Awaitable[Any]]) -> Any:
-        self._ledger = self._ledger or Ledger()  # few calls need one
+        self._ledger = self._ledger or Ledger()  # created lazily: most calls need none
         return await self._ledger.once(key, compute)
 
     async def begin_task(self) -> None:
-        """This era has no tasks of this kind."""
+        """The handshake era has no tasks on the server's initiative."""
 
     async def release(self) -> None:
         if self.streams:
@@ -87,12 +87,12 @@ class Connection:
         self._staying = anyio.CancelScope()
         self._changes: dict[Change, None] = {}
         self._logs: deque[Params] = deque(maxlen=LOGS_KEPT)
-        self._home = Home()
+        self._loop = EventLoop()
         self._tasks: TaskGroup | None = None
         self._is_telling = False
 
     async def run(self, session: Session) -> None:
-        """Serve until the client leaves; what still runs then has a moment to finish."""
+        """Serve until the client disconnects; handlers that still run then get GRACE_SECONDS to finish."""
         self._session = session
         async with background() as self._tasks:
             try:
@@ -102,28 +102,28 @@ class Connection:
                 with anyio.move_on_after(GRACE_SECONDS):
                     await session.idle()
             finally:
-                self._tasks = None  # nobody is there to hear of changes
+                self._tasks = None  # changes are dropped from here on
 
     def takes_batches(self) -> bool:
-        """Whether several messages may come at once: one revision has that."""
+        """Whether the negotiated revision has JSON-RPC batches."""
         return self._caller.revision == "2025-03-26"
 
     def announce(self, change: Change) -> None:
-        """Tell the client soon, if it wants to know. May be called from any thread."""
+        """Notify the client of a change, if it subscribed to it. Thread-safe; does not wait."""
         self._stateless.listening.announce(change)
-        self._home.run(self._note, change)
+        self._loop.run(self._note, change)
 
     def log(self, level: str, params: Params) -> None:
-        """Send a log message soon, if the client wants that level. May be called from any thread."""
-        self._home.run(self._note_log, level, params)
+        """Send a log message, if the client wants that level. Thread-safe; does not wait."""
+        self._loop.run(self._note_log, level, params)
 
     def end_listening(self) -> None:
-        """Let those who listen know that nothing more will come."""
+        """End all `subscriptions/listen` requests."""
         self._stateless.listening.end()
 
     async def on_request(self, request: Request, context: Mapping[str, Any]) -> Any:
         params = request.params or {}
-        if self._stands_for_itself(request, context):
+        if self._is_stateless(request, context):
             tell = partial(self._session.notify, about=request.id)
             result = await self._stateless.answer(request, context, tell)
             self._has_discovered |= request.method == "server/discover"
@@ -131,9 +131,9 @@ class Connection:
         match request.method:
             case "initialize":
                 return self._initialize(params)
-            case "ping" | "shutdown":  # no part of the protocol, but some hosts take leave with it
+            case "ping" | "shutdown":  # not in the protocol; some hosts send it before they exit
                 return {}
-        self._is_initialized = True  # whether or not the client has said so
+        self._is_initialized = True  # even if the client never sent the notification
         match request.method:
             case "logging/setLevel":
                 return self._set_level(params)
@@ -150,7 +150,7 @@ class Connection:
         match notification.method:
             case "notifications/initialized":
                 self._is_initialized = True
-            case "exit":  # what follows `shutdown` elsewhere
+            case "exit":  # sent after `shutdown`, as in LSP
                 self._staying.cancel()
 
     def on_trouble(self, trouble: Garbled | Stray) -> None:
@@ -159,8 +159,8 @@ class Connection:
         else:
             logger.debug("The client answered what was not asked: %r", trouble.outcome.id)
 
-    def _stands_for_itself(self, request: Request, context: Mapping[str, Any]) -> bool:
-        """Whether it is of the stateless era, as all requests have to be of a client that began with discovery."""
+    def _is_stateless(self, request: Request, context: Mapping[str, Any]) -> bool:
+        """Whether it has the stateless envelope, or must have it since the client began with `server/discover`."""
         if _is_handshake(request, context):
             return False
         return is_stateless(request) or (self._has_discovered and request.method != "shutdown")
@@ -233,7 +233,7 @@ class Connection:
 
 
 def _is_handshake(request: Request, context: Mapping[str, Any]) -> bool:
-    """An `initialize` is, whatever its `_meta` says, unless it came over HTTP as a request of the stateless era."""
+    """Whether this is an `initialize`, whatever its `_meta` says, unless a header names the stateless era."""
     return request.method == "initialize" and context.get("headers", {}).get(REVISION_HEADER) not in STATELESS_REVISIONS
 
 

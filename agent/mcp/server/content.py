@@ -1,4 +1,4 @@
-"""What tools, resources and prompts return, as the content blocks of the protocol (section "Tools, Data Types")."""
+"""Conversion of return values to content blocks, messages and resource contents (section "Tools, Data Types")."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SIGNATURES = ((b"\x89PNG\r\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture. `data` are the bytes of the file, not base64."""
+    """An image. `data` are the bytes of the file, not base64."""
 
     data: bytes
     mime_type: str = "image/png"
@@ -42,7 +42,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Audio:
-    """A sound. `data` are the bytes of the file, not base64."""
+    """Audio. `data` are the bytes of the file, not base64."""
 
     data: bytes
     mime_type: str = "audio/wav"
@@ -53,7 +53,7 @@ class Audio:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A tool's whole result, for tools that want to say more than their value (section "Tools, Tool Result").
+    """A complete tool result, to set more than its value (section "Tools, Tool Result").
 
     `content` is anything a tool may return; `structured` must fit the declared result; `meta` becomes `_meta`.
     """
@@ -70,7 +70,7 @@ Message = str | tuple[Role, Any] | Mapping[str, Any]
 
 
 def blocks(value: Any) -> list[Json]:
-    """A value as content: text as it is, pictures and blocks as themselves, the rest as JSON."""
+    """The content blocks of a value: text as is, images, audio and blocks as themselves, everything else as JSON."""
     if value is None:
         return []
     if isinstance(value, str):
@@ -83,7 +83,7 @@ def blocks(value: Any) -> list[Json]:
 
 
 def as_block(value: Any) -> Json | None:
-    """The block a value stands for, if it is one; text is not."""
+    """The content block of an image, audio, bytes or a block in the protocol's form; None for everything else."""
     if isinstance(value, Image | Audio):
         return value.block()
     if isinstance(value, bytes):
@@ -95,7 +95,7 @@ def as_block(value: Any) -> Json | None:
 
 
 def messages(value: Message | list[Message], *, listed: bool = False) -> list[Json]:
-    """Messages of a prompt, or with `listed` of a sampling request, whose content may be several blocks."""
+    """The messages of a prompt; with `listed`, of a sampling request, whose content may be a list of blocks."""
     if isinstance(value, list):
         return [message for item in value for message in messages(item, listed=listed)]
     value = plain(value)
@@ -124,7 +124,7 @@ def contents(value: Any, uri: str, mime_type: str | None) -> list[Json]:
 
 
 def block_for(block: Json, revision: str) -> Json:
-    """The block, or text about it where the revision has no such kind."""
+    """The block, or a text that describes it if `revision` lacks its type."""
     match block["type"]:
         case "audio" if not at_least(revision, "2025-03-26"):
             return text(f"[{block['mimeType']}, {len(block['data']) * 3 // 4:,} bytes]")
@@ -134,7 +134,7 @@ def block_for(block: Json, revision: str) -> Json:
 
 
 def message_for(message: Json, revision: str) -> Json:
-    """The message of a prompt with content the revision has."""
+    """The prompt message with content that `revision` has."""
     return message | {"content": block_for(message["content"], revision)}
 
 
@@ -143,7 +143,7 @@ def text(words: str) -> Json:
 
 
 def as_json_text(value: Any) -> str:
-    """Compact JSON; what JSON has no words for is written with `str`, a lone surrogate as "?"."""
+    """Compact JSON; values that JSON cannot represent are written with `str`, a lone surrogate as "?"."""
     try:
         return to_json(value, fallback=str, inf_nan_mode="null").decode()
     except PydanticSerializationError:
@@ -152,7 +152,7 @@ def as_json_text(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A model of `mcp-types` as the JSON it stands for; everything else as it is."""
+    """A model of `mcp-types` as JSON; any other value unchanged."""
     if type(value).__module__.startswith("mcp_types"):
         return value.model_dump(mode="json", by_alias=True, exclude_none=True)
     return value
@@ -163,7 +163,7 @@ def _is_contents(value: Any) -> bool:
 
 
 def _bytes_block(data: bytes) -> Json:
-    """A picture, or else a resource that is named by its contents (RFC 6920)."""
+    """An image block, or an embedded resource whose URI is the hash of its contents (RFC 6920)."""
     mime_type = _sniff(data)
     if mime_type.startswith("image/"):
         return Image(data, mime_type).block()

@@ -1,4 +1,4 @@
-"""What a tool, a resource or a prompt may do while it runs: tell and ask the client that called it."""
+"""`Context`: how a running tool, resource or prompt notifies the client that called it, and sends it requests."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from agent.mcp.server.sampling import Sample, SampleTools, ToolChoice, read_samp
 if TYPE_CHECKING:
     from agent.mcp.transports.http_auth import Token
 
-TOOL_ROUNDS = 10  # times a model may be asked in one `sample` that runs tools for it
+TOOL_ROUNDS = 10  # sampling requests of one `sample` that calls functions for the model
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted(Generic[T]):
-    """The form was filled in; `content` is of the type that was asked for."""
+    """The person submitted the form; `content` is an instance of the requested type."""
 
     content: T
     action: Literal["accept"] = "accept"
@@ -35,7 +35,7 @@ class Accepted(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """The person said no (`decline`), or closed the form without an answer (`cancel`)."""
+    """The person declined (`decline`), or dismissed the form (`cancel`)."""
 
     action: Literal["decline", "cancel"]
     content: None = None
@@ -43,17 +43,16 @@ class Declined:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A folder or file the client lets servers know of; `uri` begins with `file://`."""
+    """A directory or file that the client exposes to servers; `uri` begins with `file://`."""
 
     uri: str
     name: str | None = None
 
 
 class Context:
-    """One request of a client, for the function that serves it.
+    """The request being served, injected into any parameter that is annotated with `Context`.
 
-    A function gets it by annotating any parameter with `Context`. In a plain `def`, which runs in a worker thread,
-    call its methods through `anyio.from_thread.run`.
+    In a plain `def`, which runs in a worker thread, call its methods through `anyio.from_thread.run`.
 
     `token` is what the caller's access token says, where the server asks for one (`asgi(auth=…)`): `subject`, `client`,
     `scopes`, `claims`; else None. `lifespan` is what the server's lifespan yielded.
@@ -76,18 +75,18 @@ class Context:
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """What the request says of itself, as on the wire."""
+        """The request's `_meta`, as on the wire."""
         meta = (self._request.params or {}).get("_meta")
         return meta if isinstance(meta, dict) else {}
 
     @property
     def revision(self) -> str:
-        """The revision of the protocol that is spoken: `2025-11-25`."""
+        """The negotiated protocol revision, such as `2025-11-25`."""
         return self._caller.revision
 
     @property
     def client_info(self) -> Mapping[str, Any]:
-        """The client's `name`, `version`, …, as it says. For display only."""
+        """The client's `clientInfo`: `name`, `version`, …. Not verified; for display only."""
         return self._caller.info
 
     @property
@@ -96,12 +95,12 @@ class Context:
         return self._caller.capabilities
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Say how far the work is (section "Utilities, Progress").
+        """Report progress (section "Utilities, Progress").
 
-        `done` must rise from call to call; what does not rise is not sent, nor is anything to a client that did not
-        ask for progress. How often to call is the caller's business. In a task it becomes the status message.
+        `done` must increase from call to call: values that do not are not sent, and nothing is sent if the client did
+        not ask for progress. Calls are not rate-limited. In a task it becomes the status message.
         """
-        token = as_request_id(self.meta.get("progressToken"))  # it may be what an id may be
+        token = as_request_id(self.meta.get("progressToken"))  # it has the types of a request id
         if (token is None and not self._dialogue.is_task) or not self._progressed < done < math.inf:
             return
         self._progressed = done
@@ -126,15 +125,15 @@ class Context:
         self, message: str, schema: dict[str, Any], *, key: str | None = None
     ) -> Accepted[dict[str, Any]] | Declined: ...
     async def elicit(self, message: str, schema: Any, *, key: str | None = None) -> Any:
-        """Ask the person a form (section "Client Features, Elicitation").
+        """Ask the person to fill in a form (section "Client Features, Elicitation").
 
-        `schema` is a flat model, dataclass or TypedDict, whose instance then is `content`, or a JSON Schema, whose
-        answer is a dict. Never ask for a password this way.
+        `schema` is a flat model, dataclass or TypedDict, of which `content` becomes an instance, or a JSON Schema,
+        for which it is a dict. Never ask for passwords or other secrets this way.
 
         Raises:
-            ClientRefused: the client has no one to ask.
-            FormFault: its answer does not fit the form.
-            SignatureError: the type is no form.
+            ClientRefused: the client does not support forms, or answered with an error.
+            FormFault: its answer does not match the schema.
+            SignatureError: the type cannot be a form.
         """
         form: Form[Any] | SchemaForm = SchemaForm(schema) if isinstance(schema, dict) else Form(schema)
         modes = self._declared("elicitation")
@@ -151,13 +150,13 @@ class Context:
         raise ClientRefused(INVALID_PARAMS, "The client's answer to the form names no action.")
 
     async def visit(self, message: str, url: str, *, key: str | None = None) -> Visit:
-        """Ask the person to open a page in their browser: to sign in, to pay, for whatever a form must not ask.
+        """Ask the person to open a page in their browser, for sign-ins, payments and secrets.
 
-        Put nothing into `url` that lets whoever has it in. Call `finished` when the page has told you so; a client
-        of revision 2026-07-28 waits for the call itself (section "Client Features, Elicitation, URL mode").
+        `url` must not contain credentials. Call `finished` when the interaction on the page is complete; for a client
+        of revision 2026-07-28 it is the result of the call (section "Client Features, Elicitation, URL mode").
 
         Raises:
-            ClientRefused: the client opens no pages.
+            ClientRefused: the client does not support URL mode, or answered with an error.
         """
         if not declares(self._capabilities, "elicitation", "url"):
             self._refuse("pages to open", {"elicitation": {"url": {}}})
@@ -165,7 +164,7 @@ class Context:
         return read_visit(await self._dialogue.ask("elicitation/create", params, key), params)
 
     async def finished(self, visit: Visit) -> None:
-        """Tell the client that the person is done with the page, where its revision has a word for that."""
+        """Send `notifications/elicitation/complete`, in revisions that have it."""
         if visit.id is not None:
             await self._dialogue.tell("notifications/elicitation/complete", {"elicitationId": visit.id})
 
@@ -184,12 +183,12 @@ class Context:
     ) -> Sample:
         """Ask the client's model (section "Client Features, Sampling").
 
-        `messages` is the user's text or a conversation; `max_tokens` bounds each answer. `tools` may be functions,
-        which are run for the model until it answers without them, or definitions as in `tools/list`: where the answer
-        has `tool_uses` of those, run them, append `answer.message` and one message of `tool_answer`s, and ask again.
+        `messages` is a text of the user or a conversation; `max_tokens` limits each completion. `tools` are functions,
+        which are called for the model until it answers without them, or definitions as in `tools/list`: if the answer
+        has `tool_uses` of those, run them, append `answer.message` and one message of `tool_answer`s, and sample again.
 
         Raises:
-            ClientRefused: the client does not offer it, the person said no, or the answer is no message.
+            ClientRefused: the client does not support it, or answered with an error, or with no message.
         """
         offered = self._declared("sampling")
         if (tools or tool_choice) and "tools" not in offered:
@@ -215,7 +214,7 @@ class Context:
         return sample
 
     async def roots(self, *, key: str | None = None) -> list[Root]:
-        """The folders the client says the person works in (section "Client Features, Roots"). Raises ClientRefused."""
+        """The client's roots (section "Client Features, Roots"). Raises ClientRefused."""
         self._declared("roots")
         answer = await self._dialogue.ask("roots/list", None, key)
         found = answer.get("roots") if isinstance(answer, dict) else None
@@ -224,10 +223,10 @@ class Context:
         return [Root(root["uri"], root.get("name")) for root in roots]
 
     async def once(self, key: str, compute: Callable[[], T | Awaitable[T]]) -> T:
-        """The value of `compute`, which comes to its end only once, however often the function is run again.
+        """The value of `compute`, which completes only once, however often the function is run again.
 
-        The value is remembered as JSON, and given back as JSON has it. A client of the stateless era carries it, and
-        could read it. `key` is its name in this function.
+        The value is stored as JSON under `key`, which must be unique in the function, and returned as JSON represents
+        it. In the stateless era it is part of `requestState`, which the client can read but not alter.
         """
 
         async def computed() -> T:
@@ -238,18 +237,17 @@ class Context:
         return value
 
     async def begin_task(self) -> None:
-        """Go on as a task from here (extension "Tasks"), in a tool that is registered with `asks_first`.
+        """Continue as a task (extension "Tasks"), in a tool that is registered with `asks_first`.
 
-        The client learns that the work goes on, and comes back for the result. The function is run again from its
-        start, with the answers it had. For a client that knows no tasks, and for one that is a task already, nothing
-        happens: the call goes on.
+        The client is sent the task and polls for the result; the function is run again from its start, with the
+        answers it had. If the client does not support tasks, or the call is a task already, this does nothing.
         """
         await self._dialogue.begin_task()
 
     async def release(self) -> None:
-        """Let a client over HTTP hang up and come back for the answer, instead of holding the line for long work.
+        """Close the response stream of a client over HTTP, which reconnects for the result, during long work.
 
-        Nothing happens where the client could not (section "Streamable HTTP, Sending Messages", since 2025-11-25).
+        This does nothing where the client could not (section "Streamable HTTP, Sending Messages", since 2025-11-25).
         """
         await self._dialogue.release()
 
@@ -262,7 +260,7 @@ class Context:
 
     @property
     def _capabilities(self) -> Capabilities:
-        """What the client declared, as far as the revision has it."""
+        """The declared capabilities that exist in the revision."""
         return declared_for(self.revision, self._caller.capabilities)
 
     def _refuse(self, wish: str, needed: Mapping[str, Any]) -> NoReturn:

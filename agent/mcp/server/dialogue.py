@@ -1,4 +1,4 @@
-"""How a server reaches its client while a request of that client runs; each era of the protocol has its own way."""
+"""The interface through which a running request reaches its client; each era of the protocol implements it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Level = Literal["debug", "info", "notice", "warning", "error", "critical", "aler
 
 
 class ClientRefused(McpError):
-    """The client answered a question with an error, or never offered to answer such questions."""
+    """The client answered a request of the server with an error, or did not declare the capability for it."""
 
 
 @dataclass(slots=True)
 class Caller:
-    """The client, as far as it made itself known. `log_level` is None if it wants no log messages."""
+    """The client's revision, capabilities and info. `log_level` is None if it wants no log messages."""
 
     revision: str = NEWEST_HANDSHAKE
     capabilities: Capabilities = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Caller:
 
 
 class Dialogue(Protocol):
-    """How to reach the client during one request of its. Each era of the protocol has its own way."""
+    """How to reach the client during one of its requests."""
 
     is_task: bool
     """Whether the client polls for progress, and need not have asked for it."""
@@ -47,13 +47,13 @@ class Dialogue(Protocol):
         ...
 
     async def once(self, key: str, compute: Callable[[], Awaitable[Any]]) -> Any:
-        """The value of `compute`, which runs only once however often the request is entered again."""
+        """The value of `compute`, which runs only once however often the function is run."""
         ...
 
     async def begin_task(self) -> None:
-        """Go on as a task, if the client and the tool can."""
+        """Continue as a task, if the client and the tool support it."""
         ...
 
     async def release(self) -> None:
-        """Send the client away from the stream it waits on; it comes back for the answer."""
+        """Close the response stream; the client reconnects for the result."""
         ...

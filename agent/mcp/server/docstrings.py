@@ -1,4 +1,4 @@
-"""A docstring taken apart: what the function is for, and what its parameters mean."""
+"""Parsing of docstrings: the summary, and the descriptions of the parameters."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SPHINX_TYPE = re.compile(r"^:type\s+\w+\s*:")
 
 @dataclass(frozen=True, slots=True)
 class Docstring:
-    """`summary` is the text without its section on parameters, `parameters` what that section says of each."""
+    """`summary` is the text without the parameter section, `parameters` the descriptions from it by name."""
 
     summary: str
     parameters: dict[str, str]
 
 
 def read_docstring(text: str | None) -> Docstring:
-    """Read Google's, NumPy's or Sphinx's way of describing parameters; text in none of them is all summary."""
+    """Parse Google, NumPy or Sphinx style; a docstring in none of them is all summary."""
     lines = inspect.cleandoc(text or "").splitlines()
     kept: list[str] = []
     described: dict[str, list[str]] = {}
@@ -52,7 +52,7 @@ def read_docstring(text: str | None) -> Docstring:
 
 
 def _indented(lines: list[str]) -> Iterator[str]:
-    """The lines that belong to a heading: indented ones, and blank ones between them."""
+    """The lines of a section: those that are indented, and blank ones between them."""
     for number, line in enumerate(lines):
         following = next((later for later in lines[number:] if later.strip()), "")
         if not following[:1].isspace():

@@ -1,6 +1,6 @@
-"""What a person is asked (section "Client Features, Elicitation"): forms, and pages to open in the browser.
+"""Elicitation, form mode and URL mode (section "Client Features, Elicitation").
 
-A form is a flat type, shown as the JSON Schema that a form may have; the answer becomes an instance of the type.
+A form is defined by a flat type, from which its JSON Schema is made, and to which the answer is converted.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _KEYWORDS = {
 
 
 class FormFault(ValueError):
-    """The answer does not fit the form. The text says how."""
+    """The answer does not match the form. The text says how."""
 
 
 class Form(Generic[T]):
-    """A form made from a model, a dataclass or a TypedDict whose fields are text, numbers, booleans or choices.
+    """A form from a model, a dataclass or a TypedDict whose fields are strings, numbers, booleans or enums.
 
     Raises:
-        SignatureError: a field is something else; a form is flat.
+        SignatureError: a field has another type; forms are flat.
     """
 
     def __init__(self, fields: type[T]) -> None:
@@ -60,7 +60,7 @@ class Form(Generic[T]):
 
 
 class SchemaForm:
-    """A form whose schema the author wrote; its answer is a dict."""
+    """A form from a JSON Schema; the answer is a dict."""
 
     def __init__(self, schema: Json) -> None:
         self.schema = schema
@@ -79,9 +79,9 @@ class SchemaForm:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What became of a page (URL mode).
+    """The outcome of URL mode.
 
-    `action` says whether the person agreed to open it, which is not to say that they are done with it.
+    `action` says whether the person consented to open the page, not that the interaction on it is complete.
     """
 
     action: Literal["accept", "decline", "cancel"]
@@ -89,13 +89,13 @@ class Visit:
 
 
 def visit_params(message: str, url: str, revision: str) -> Params:
-    """The stateless era has no word for a page that is finished, and so no name for it."""
+    """The params of `elicitation/create`; the stateless era has no `elicitationId`: it does not notify completion."""
     named = {} if at_least(revision, "2026-07-28") else {"elicitationId": secrets.token_urlsafe(16)}
     return {"mode": "url", "message": message, "url": url, **named}
 
 
 def read_visit(answer: Any, params: Params) -> Visit:
-    """Raises ClientRefused where the client's answer names no action."""
+    """Raises ClientRefused if the answer has no valid action."""
     action = answer.get("action") if isinstance(answer, dict) else None
     if action not in ("accept", "decline", "cancel"):
         raise ClientRefused(INVALID_PARAMS, "The client's answer to the page names no action.")
@@ -103,7 +103,7 @@ def read_visit(answer: Any, params: Params) -> Visit:
 
 
 def needs_newer(schema: Json, revision: str) -> bool:
-    """Whether the form asks for a kind of answer that `revision` does not have: several choices at once."""
+    """Whether `revision` lacks a field type of the form: multiple choice."""
     several = any(field.get("type") == "array" for field in schema.get("properties", {}).values())
     return several and not at_least(revision, "2025-11-25")
 
@@ -137,7 +137,7 @@ def _field(name: str, field: Json, definitions: Json) -> Json:
 
 
 def _resolved(field: Json, definitions: Json) -> Json:
-    """The field with what it refers to in its place, and without the null of an optional one."""
+    """The field's schema with references resolved, and without the null of an optional one."""
     choices = [choice for choice in field.get("anyOf", []) if choice.get("type") != "null"]
     if len(choices) == 1:
         field = choices[0] | {key: value for key, value in field.items() if key != "anyOf"}

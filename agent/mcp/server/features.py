@@ -1,4 +1,4 @@
-"""What a server offers — tools, resources, prompts — and how each describes itself and runs."""
+"""Tools, resources, prompts and completions: their definitions in lists, and how each is run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent.mcp.server.content import contents, message_for, messages, text
 from agent.mcp.server.context import Context
 from agent.mcp.server.dialogue import ClientRefused
 from agent.mcp.server.results import Returns
-from agent.mcp.server.running import Function, invoke, run, said
+from agent.mcp.server.running import Function, invoke, message_of, run
 from agent.mcp.server.signature import ArgumentFault, Json, Signature, SignatureError
 from agent.mcp.session import McpError
 from agent.mcp.uri_templates import UriTemplate
@@ -38,7 +38,7 @@ _SINCE = {
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What people and models are told. `meta` becomes `_meta`; `icons` are as in the specification."""
+    """The descriptive fields of a definition. `meta` becomes `_meta`; `icons` are as in the specification."""
 
     name: str
     title: str | None = None
@@ -47,7 +47,7 @@ class About:
     meta: Mapping[str, Any] | None = None
 
     def definition(self, revision: str, **own: Any) -> Json:
-        """The object a list shows, with the fields that `revision` has."""
+        """The definition in a list, with the fields that `revision` has."""
         shown = {"name": self.name, "title": self.title, "description": self.description} | own
         shown |= {"icons": self.icons, "_meta": self.meta}
         return {
@@ -77,7 +77,7 @@ class Tool:
 
     @cached_property
     def mirrored(self) -> tuple[Mirrored, ...]:
-        """The arguments that a client over HTTP repeats in headers. Raises SignatureError."""
+        """The arguments that clients mirror in HTTP headers (`x-mcp-header`). Raises SignatureError."""
         try:
             return mirrored_arguments(self.shown_schema)
         except ValueError as error:
@@ -88,7 +88,7 @@ class Tool:
         return Returns(self.about.name, self.signature.hints.get("return"), self.structured)
 
     def prepare(self) -> None:
-        """Resolve the types now. Raises SignatureError."""
+        """Validate the types. Raises SignatureError."""
         _ = self.signature.schema, self.returns.schema, self.mirrored
 
     def definition(self, revision: str) -> Json:
@@ -100,10 +100,10 @@ class Tool:
         )
 
     async def call(self, arguments: Mapping[str, Any], context: Context) -> Json:
-        """The result of `tools/call`. What goes wrong in the tool is a result too, for the model to read.
+        """The result of `tools/call`; an exception of the tool is a result with `isError`.
 
         Raises:
-            McpError: the tool raised one, to answer with a JSON-RPC error.
+            McpError: the tool raised one, or the client lacks a capability (stateless era).
         """
         try:
             value = await run(self.signature, arguments, context)
@@ -116,14 +116,14 @@ class Tool:
             return _failed(refusal.message)
         except McpError:
             raise
-        except Exception as error:  # the tool is the author's code: whatever it raises goes to the model as text
+        except Exception as error:  # the tool may raise anything; the text goes to the model
             logger.debug("tool %s", self.about.name, exc_info=True)
-            return _failed(said(error))
+            return _failed(message_of(error))
 
 
 @dataclass(frozen=True)
 class Resource:
-    """One resource, or with a `template` a family of them."""
+    """One resource, or with a `template` all resources that match it."""
 
     about: About
     function: Function
@@ -149,13 +149,13 @@ class Resource:
         return self.about.definition(revision, **where, **own)
 
     def match(self, uri: str) -> Mapping[str, str] | None:
-        """The arguments to read `uri` with, or None if it is another resource."""
+        """The template variables in `uri`, or None if it does not match."""
         if self.template:
             return self.template.match(uri)
         return {} if uri == self.uri else None
 
     async def read(self, uri: str, arguments: Mapping[str, str], context: Context) -> list[Json] | None:
-        """The contents, or None if the function says that there are none of this URI. Raises McpError."""
+        """The contents, or None if the function returned None: no such resource. Raises McpError."""
         value = await _attempted(f"reading {uri}", self.signature, arguments, context)
         return None if value is None else contents(value, uri, self.mime_type)
 
@@ -210,7 +210,7 @@ class Completion:
             raise SignatureError(f"{self.signature.name}: a completion takes the text so far, and the known arguments.")
 
     async def values(self, value: str, known: Mapping[str, str], context: Context) -> list[str]:
-        """What `value` may become; `known` are the other arguments, as far as they are settled."""
+        """Suggestions for `value`; `known` are the arguments that are resolved already."""
         given: Json = dict(zip(self.signature.names, (value, dict(known)), strict=False))
         given |= dict.fromkeys(self.signature.context_parameters, context)
         found = await invoke(self.function, given)
@@ -218,16 +218,16 @@ class Completion:
 
 
 async def _attempted(subject: str, signature: Signature, arguments: Mapping[str, Any], context: Context) -> Any:
-    """Run what has no result to put a failure into: it becomes a JSON-RPC error that says what failed."""
+    """Run a function whose failure is a JSON-RPC error, since its result has no `isError`. Raises McpError."""
     try:
         return await run(signature, arguments, context)
     except McpError:
         raise
     except ArgumentFault as fault:
         raise McpError(INVALID_PARAMS, f"Invalid arguments for {subject}: {fault}.") from None
-    except Exception as error:  # the author's code: the client is to learn why, and not only that something failed
+    except Exception as error:  # the function may raise anything; the error says why
         logger.debug("%s", subject, exc_info=True)
-        raise McpError(INTERNAL_ERROR, f"{subject} failed: {said(error)}") from error
+        raise McpError(INTERNAL_ERROR, f"{subject} failed: {message_of(error)}") from error
 
 
 def _failed(words: str) -> Json:

@@ -1,7 +1,7 @@
-"""Tool calls that go on after their answer: they are started, asked about, answered and cancelled by their id.
+"""Tasks: tool calls that continue after their response (extension `io.modelcontextprotocol/tasks`, 2026-07-28).
 
-The extension `io.modelcontextprotocol/tasks` (2026-07-28). The record of a task is in its store before the client
-learns of it. A question is not the end of the function here, as it is in a plain call: the function waits.
+The record of a task is stored before the client is sent its id. In a task a function that asks the client waits for
+the answer; it is not interrupted and run again.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from agent.mcp.session import McpError
 
 logger = logging.getLogger(__name__)
 
-TASK_SECONDS = 3_600.0  # a task is kept, and may run
-POLL_SECONDS = 1.0  # between two looks of a client
-SAVE_SECONDS = 5.0  # for the store to take the end of a task
+TASK_SECONDS = 3_600.0  # for a task to run, and to be kept
+POLL_SECONDS = 1.0  # between two polls of a client
+SAVE_SECONDS = 5.0  # for the store to save the final state
 
 Run = Callable[["TaskDialogue"], Awaitable[Json]]
 
 
 @dataclass(slots=True)
 class Question:
-    """One that waits; `answer` is set when `answered` is."""
+    """An input request that is pending; `answer` is valid once `answered` is set."""
 
     asked: Json
     answered: anyio.Event = field(default_factory=anyio.Event)
@@ -43,7 +43,7 @@ class Question:
 
 
 class TaskDialogue:
-    """The client of one running task. `ledger` is what the call that became the task had learned before."""
+    """The `Dialogue` of one running task. `ledger` has the answers that were given before the call became a task."""
 
     is_task = True
 
@@ -64,13 +64,13 @@ class TaskDialogue:
             await self.update()
             await waiting.answered.wait()
         finally:
-            if self._open.pop(name, None):  # the function waits no longer
+            if self._open.pop(name, None):  # the function was cancelled
                 with anyio.move_on_after(SAVE_SECONDS, shield=True):
                     await self.update()
         return waiting.answer
 
     async def tell(self, method: str, params: Params) -> None:
-        """A task is polled: progress is its status message, and nothing else is sent."""
+        """Progress becomes the status message; other notifications are not sent in a task."""
         await anyio.lowlevel.checkpoint()
         if method == "notifications/progress":
             done, total = params["progress"], params.get("total")
@@ -81,16 +81,16 @@ class TaskDialogue:
         return await self._ledger.once(key, compute)
 
     async def begin_task(self) -> None:
-        """It has begun."""
+        """It is one already."""
 
     async def release(self) -> None:
-        """Nobody waits on a stream."""
+        """There is no response stream."""
 
     async def take(self, answers: Mapping[str, Any]) -> None:
-        """Answers of the client; those nobody waits for are ignored.
+        """Accept `inputResponses`; those that match no pending request are ignored.
 
         Raises:
-            McpError: one of them is no answer to its question.
+            McpError: one is malformed.
         """
         fitting = {name: checked(name, self._open[name].asked, answers[name]) for name in answers if name in self._open}
         for name, answer in fitting.items():
@@ -101,18 +101,18 @@ class TaskDialogue:
             await self.update()
 
     async def update(self, **changed: Any) -> None:
-        """Say where the task is now; what has ended stays as it ended."""
+        """Store the current state, unless the task has reached a final one."""
         if self.record.status in FINAL:
             return
         questions = {name: question.asked for name, question in self._open.items()}
         now = {"status": "input_required" if questions else "working", "questions": questions, "updated": time.time()}
         self.record = replace(self.record, **(now | changed))
-        async with self._saving:  # so that the newest is saved last
+        async with self._saving:  # saves must not overtake each other
             await self._save(self.record)
 
 
 class KeptTasks:
-    """`announce` tells whoever listens that the task of an id is another now; times are in seconds."""
+    """The tasks of a server. `announce(id)` notifies subscribers of a change; times are in seconds."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class KeptTasks:
         self._running: dict[str, TaskDialogue] = {}
 
     async def begin(self, run: Run, ledger: Ledger, principal: str | None, life: Life) -> Json:
-        """Start `run`; the answer is the task. Raises McpError if there is no room for it."""
+        """Start `run` as a task; the result is a `CreateTaskResult`. Raises McpError if the store is full."""
         now = time.time()
         record = TaskRecord(secrets.token_urlsafe(24), now, now, self._seconds, self._poll_seconds, principal=principal)
         try:
@@ -149,14 +149,14 @@ class KeptTasks:
         return {}
 
     async def cancel(self, params: Params, principal: str | None) -> Json:
-        """Ask the task to stop; one that has ended stays as it is."""
+        """Cancel the task, unless it has reached a final state."""
         record = await self._find(params, principal)
         if running := self._running.get(record.id):
             running.scope.cancel()
         return {}
 
     async def peek(self, id: object, principal: str | None) -> TaskRecord | None:
-        """The task, unless there is none of that id, or it is another's."""
+        """The task, or None if there is none with that id, or it belongs to another principal."""
         record = await self._store.load(id) if isinstance(id, str) else None
         return record if record and record.principal == principal else None
 
@@ -169,7 +169,7 @@ class KeptTasks:
     async def _run(self, dialogue: TaskDialogue, run: Run) -> None:
         try:
             await self._work(dialogue, run)
-        except Exception:  # the store is somebody's own, and must not take the other tasks with it
+        except Exception:  # the store may raise anything; other tasks must go on
             logger.exception("keeping task %s", dialogue.record.id)
 
     async def _work(self, dialogue: TaskDialogue, run: Run) -> None:
@@ -188,7 +188,7 @@ class KeptTasks:
         except McpError as error:
             data = {} if error.data is None else {"data": error.data}
             return {"status": "failed", "error": {"code": error.code, "message": error.message, **data}}
-        except Exception:  # a handler's run like those of a session, which is not there any more to catch it
+        except Exception:  # there is no session any more that would catch it
             logger.exception("running a task")
             return {"status": "failed", "error": {"code": INTERNAL_ERROR, "message": "Internal error"}}
 
@@ -198,7 +198,7 @@ class KeptTasks:
 
 
 def require_tasks(capabilities: Capabilities) -> None:
-    """Raises McpError for a client that did not say, with this request, that it knows tasks."""
+    """Raises McpError (-32021) if the client did not declare the tasks extension in this request."""
     if not declares(capabilities, "extensions", TASKS_EXTENSION):
         needed: Json = {"requiredCapabilities": {"extensions": {TASKS_EXTENSION: {}}}}
         raise McpError(

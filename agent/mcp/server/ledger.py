@@ -1,4 +1,4 @@
-"""What one call asked, learned and did so far, by name: the memory that outlives the function when it is run again."""
+"""The state of one call across its runs: the questions it asked, the answers, and the values of `once`, by name."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _WITHIN: ContextVar[frozenset[int]] = ContextVar("the effects that this task is 
 
 
 class ChangedQuestion(RuntimeError):
-    """The function, run again, asked something else than before: what it asks must follow from its arguments alone."""
+    """A function that was run again asked another question: it must depend on arguments and answers alone."""
 
 
 @dataclass(slots=True)
 class Ledger:
-    """`asked` is what each question was (its digest), `answers` what came of it, `done` the values of `once`."""
+    """`asked` has the digest of each question, `answers` the answers, `done` the values of `once`."""
 
     asked: dict[str, str] = field(default_factory=dict)
     answers: dict[str, Any] = field(default_factory=dict)
@@ -35,14 +35,14 @@ class Ledger:
     _named: set[str] = field(default_factory=set)
     _turns: dict[str, anyio.Lock] = field(default_factory=dict)
     _working: set[int] = field(default_factory=set)
-    _worked: anyio.Event | None = None  # set when the next effect ends, if somebody waits for that
+    _worked: anyio.Event | None = None  # set when the next effect ends
 
     def again(self) -> Ledger:
-        """The same memory for another run of the function."""
+        """The same state for another run of the function."""
         return Ledger(self.asked, self.answers, self.done)
 
     def name(self, key: str | None) -> str:
-        """The name of the next question: its `key`, or its place in the order of calls."""
+        """The name of the next question: its `key`, or its position in the order of calls."""
         name, number = key or "question-1", 1
         while name in self._named:
             number += 1
@@ -54,7 +54,7 @@ class Ledger:
         """The answer to a question, or None if there is none yet.
 
         Raises:
-            ChangedQuestion: there was another question of that name.
+            ChangedQuestion: there was a different question of that name.
         """
         now = digest(question)
         if self.asked.setdefault(name, now) != now:
@@ -62,21 +62,21 @@ class Ledger:
         return self.answers.get(name)
 
     async def once(self, key: str, compute: Callable[[], Awaitable[Any]]) -> Any:
-        """The value of `compute`, as JSON gives it back, which runs only if it never came to its end before."""
+        """The stored value of `compute`, as JSON represents it; it runs only if it has not completed before."""
         async with self._turns.setdefault(key, anyio.Lock()):
             if key not in self.done:
                 self.done[key] = from_json(to_json(await self._worked_out(compute)))
             return self.done[key]
 
     async def effects(self) -> None:
-        """Wait for what others have begun in `once`, so that it is not half done and then done again."""
+        """Wait until no other task runs in `once`: an effect that is interrupted would be run again."""
         while self.has_effects:
             self._worked = self._worked or anyio.Event()
             await self._worked.wait()
 
     @property
     def has_effects(self) -> bool:
-        """Whether others are within `once` now; what this task itself stands in does not count."""
+        """Whether other tasks run in `once`; those that enclose the current task do not count."""
         return bool(self._working - _WITHIN.get())
 
     async def _worked_out(self, compute: Callable[[], Awaitable[Any]]) -> Any:
@@ -94,7 +94,7 @@ class Ledger:
 
 
 def checked(name: str, question: Json, answer: Any) -> Any:
-    """An answer, if it has the shape of one to this question.
+    """The answer, if it has the shape that its question demands.
 
     Raises:
         McpError: it has not.

@@ -1,4 +1,4 @@
-"""Clients of the stateless era that listen for changes (section "Subscriptions")."""
+"""`subscriptions/listen`: the requests that are open, and the notifications sent on them (section "Subscriptions")."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from agent.mcp.jsonrpc import Params
 from agent.mcp.lifecycle import declares
 from agent.mcp.protocol import ACKNOWLEDGED, SUBSCRIPTION_KEY, TASK_CHANGED
-from agent.mcp.server.home import Home
+from agent.mcp.server.event_loop import EventLoop
 from agent.mcp.server.kept_tasks import require_tasks
 from agent.mcp.server.service import Service
 from agent.mcp.server.stateless_calls import Call
@@ -16,25 +16,27 @@ from agent.mcp.server.subscribers import Change, Subscriber, Wanted, read_wanted
 
 
 class Listening:
+    """All open `subscriptions/listen` requests of a server or of one connection."""
+
     def __init__(self, service: Service) -> None:
-        self._service, self._home = service, Home()
-        self._subscribers: dict[Subscriber, None] = {}  # in the order in which they came
+        self._service, self._loop = service, EventLoop()
+        self._subscribers: dict[Subscriber, None] = {}  # ordered, as a set is not
 
     def announce(self, change: Change) -> None:
-        """Tell soon who wants to know. May be called from any thread."""
-        self._home.run(self._note, change)
+        """Notify the subscribers of a change. Thread-safe."""
+        self._loop.run(self._note, change)
 
     def end(self) -> None:
-        """Let those who listen know that nothing more will come."""
+        """End all subscriptions with a result."""
         for subscriber in self._subscribers:
             subscriber.end()
 
     async def listen(self, call: Call) -> dict[str, Any]:
-        """Tell a client of changes; the result says that there will be no more. Raises McpError."""
+        """Acknowledge, and send notifications until the subscription ends. Raises McpError."""
         wanted = await self._honoured(read_wanted(call.params), call)
         tag = {"_meta": {SUBSCRIPTION_KEY: call.request.id}}
         subscriber = Subscriber(wanted)
-        self._subscribers[subscriber] = None  # before the acknowledgement, so that nothing is missed
+        self._subscribers[subscriber] = None  # before the acknowledgement, so that no change is missed
         try:
             await call.tell(ACKNOWLEDGED, {"notifications": wanted.shown(), **tag})
             while changes := await subscriber.changes():
@@ -50,7 +52,7 @@ class Listening:
             subscriber.note(change)
 
     async def _honoured(self, asked: Wanted, call: Call) -> Wanted:
-        """Of what was asked, that of which there can be news."""
+        """The part of the filter that this server can honour."""
         if asked.tasks:
             require_tasks(call.caller.capabilities)
         declared = self._service.catalogue.capabilities(call.caller.revision)
@@ -60,7 +62,7 @@ class Listening:
         return replace(asked, lists=lists, uris=uris, tasks=tuple(kept))
 
     async def _news(self, change: Change, call: Call) -> Params | None:
-        """What there is to say of a change; None if a task has been forgotten meanwhile."""
+        """The params of the notification; None if the task does not exist any more."""
         method, name = change
         if method == TASK_CHANGED:
             record = await self._service.tasks.peek(name, call.principal)

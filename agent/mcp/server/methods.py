@@ -1,4 +1,4 @@
-"""The requests a server answers the same way in every era: lists, calls, reads, completions."""
+"""The methods that are the same in both eras: lists, calls, reads, completions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def serve(catalogue: Catalogue, method: str, params: Params, context: Cont
     """The result of a request.
 
     Raises:
-        McpError: there is no such method here, its params are wrong, or the author's function raised it.
+        McpError: method not found, invalid params, or an error that the registered function raised.
     """
     answer = _ANSWERS.get(method)
     if answer is None or not catalogue.has(NEEDED[method][0]):

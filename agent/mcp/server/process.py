@@ -1,4 +1,4 @@
-"""A server as a process of its own: its command line, its exit codes."""
+"""Running a server as a process: command line and exit codes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Options = Mapping[str, Sequence[str]]
 
 
 def run(server: Server, arguments: Sequence[str] | None = None) -> None:
-    """Raises SystemExit, except after a client that left in order."""
+    """Serve until stdin ends. Raises SystemExit for every other end."""
     match list(sys.argv[1:] if arguments is None else arguments):
         case []:
             _run_stdio(server)
@@ -128,7 +128,7 @@ def _http_options(server: Server, given: Options) -> HttpOptions:
 
 @contextmanager
 def _exits(server: Server) -> Iterator[None]:
-    """Errors as a sentence and an exit code."""
+    """Report errors in a sentence, with an exit code."""
     try:
         yield
     except (SignatureError, LifespanFailed, ConnectionLost, OSError) as error:

@@ -1,9 +1,10 @@
-"""Questions to a client of the stateless era: the function that asks is left, and run again when the answers are there.
+"""Multi Round-Trip Requests (stateless era): a function that asks is interrupted, and run again with the answers.
 
-A server of this era asks nothing by itself. It answers a call with `input_required`: the questions, and what it needs
-to remember, sealed (section "Multi Round-Trip Requests"). The client calls again with the answers and the seal, to
-this process or to another that shares the key. So the function starts anew, is given the answers it had before in the
-order of its calls, and gets one question further. What it did before a question, it does again, but not in `once`.
+A server of this era sends no requests. It answers a call with an `InputRequiredResult`: the input requests, and its
+own state, sealed (section "Multi Round-Trip Requests"). The client repeats the call with the responses and the state,
+to this process or to another that shares the key. The function then starts from the beginning, is given the known
+answers in the order of its questions, and gets one question further. Code before a question runs again, except in
+`once`.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from agent.mcp.server.ledger import Json, Ledger, checked
 from agent.mcp.server.seal import BrokenSeal, Seal, digest
 from agent.mcp.session import McpError
 
-TURNS = 5  # of the event loop in which tasks that were started together come to their questions
+TURNS = 5  # of the event loop, for concurrent tasks to reach their questions
 
-EFFECT_SECONDS = 60.0  # for effects that have begun beside a question, before the function is left all the same
+EFFECT_SECONDS = 60.0  # for running effects, before the function is interrupted all the same
 
 Tell = Callable[[str, Params], Awaitable[None]]
 
 
 class Interrupted(BaseException):
-    """The function ends here, to be run again. No Exception, so that what handles failures does not see it."""
+    """Ends a run of the function. A BaseException, so that `except Exception` in it does not catch it."""
 
 
 class ReentryDialogue:
-    """One run of a function. `questions` are those it asked that have no answer yet.
+    """The `Dialogue` of one run of a function. `questions` are those that have no answer yet.
 
-    `wants_task` says that the function asked to go on as a task, which it can where `may_begin` is set.
+    `wants_task` is set if the function asked to continue as a task, which is possible if `may_begin` is set.
     """
 
     is_task = False
@@ -53,7 +54,7 @@ class ReentryDialogue:
         if answer is None:
             self.questions[name] = question
             await self._leave()
-        await anyio.lowlevel.checkpoint()  # whoever was started after us asks after us, this time too
+        await anyio.lowlevel.checkpoint()  # concurrent tasks must ask in the same order in every run
         return answer
 
     async def tell(self, method: str, params: Params) -> None:
@@ -69,10 +70,10 @@ class ReentryDialogue:
             await self._leave()
 
     async def release(self) -> None:
-        """The client waits for one answer only, and cannot come back for it."""
+        """The stateless era cannot resume a response stream."""
 
     async def _leave(self) -> None:
-        """Collect what is asked at the same time, and let effects that have begun end."""
+        """Interrupt the function, once the questions of concurrent tasks are collected and effects have ended."""
         seen = -1
         with anyio.move_on_after(EFFECT_SECONDS):
             while seen != len(self.questions) or self.ledger.has_effects:
@@ -84,16 +85,16 @@ class ReentryDialogue:
 
 
 class Rounds:
-    """The rounds of a call, each of which knows of the one before only what the client brings back under the seal."""
+    """Reads and writes the state between the rounds of a call, which the client carries as `requestState`."""
 
     def __init__(self, seal: Seal) -> None:
         self._seal = seal
 
     def open(self, method: str, params: Params, principal: str | None) -> tuple[Ledger, Mapping[str, Any]]:
-        """What earlier rounds settled, and the answers of this one.
+        """The state of earlier rounds, and the responses of this one.
 
         Raises:
-            McpError: the state is not ours, not of this request and this caller, or too old; or the answers are none.
+            McpError: the state is forged, expired, or of another request or principal; or the responses are malformed.
         """
         given = params.get("inputResponses")
         if given is not None and not isinstance(given, dict):
@@ -109,14 +110,14 @@ class Rounds:
         return Ledger(asked, answers, done), given or {}
 
     def close(self, ledger: Ledger, questions: Json, method: str, params: Params, principal: str | None) -> Json:
-        """The result that asks `questions`."""
+        """The `InputRequiredResult`."""
         memory = (ledger.asked, ledger.answers, ledger.done)
         state = self._seal.close(memory, _place(method, params, principal))
         return {"resultType": INPUT_REQUIRED, "inputRequests": questions, "requestState": state}
 
 
 async def run_round(dialogue: ReentryDialogue, run: Callable[[], Awaitable[Json]]) -> Json | None:
-    """The result, or None if the function could not come to one: then the dialogue has the questions."""
+    """The result, or None if the function was interrupted: then the dialogue has the questions."""
     result: Json | None = None
     try:
         result = await run()
@@ -129,6 +130,6 @@ async def run_round(dialogue: ReentryDialogue, run: Callable[[], Awaitable[Json]
 
 
 def _place(method: str, params: Params, principal: str | None) -> str:
-    """Whose call it is, and which: all that is the same in every round of it."""
+    """A digest of the principal, the method and the params, which are the same in every round of a call."""
     own = {key: value for key, value in params.items() if key not in ("_meta", "inputResponses", "requestState")}
     return digest([principal, method, own])

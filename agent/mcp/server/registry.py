@@ -1,4 +1,4 @@
-"""What an author registers with a server: `@server.tool`, `@server.resource`, `@server.prompt`, and taking it back."""
+"""Registration of tools, resources, prompts and completions, and their removal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 class Registry(ABC):
-    """The decorators of a `Server`. What is registered while clients are connected is announced to them."""
+    """The decorators of a `Server`. Connected clients are notified of changes (`list_changed`)."""
 
     def __init__(self, name: str, catalogue: Catalogue) -> None:
         self.name, self._catalogue = name, catalogue
@@ -31,11 +31,11 @@ class Registry(ABC):
     @property
     @abstractmethod
     def is_serving(self) -> bool:
-        """Whether there may be clients now, so that a mistake cannot wait for the start to be found."""
+        """Whether clients may be connected: then registrations are validated at once."""
 
     @abstractmethod
     def _announce(self, change: Change) -> None:
-        """Tell the clients that wait for such a change."""
+        """Notify the clients that subscribed to such a change."""
 
     @overload
     def tool(self, function: F, /) -> F: ...
@@ -72,24 +72,23 @@ class Registry(ABC):
         task: TaskSupport | None = None,
         asks_first: bool = False,
     ) -> Any:
-        """Offer a function as a tool (section "Server Features, Tools").
+        """Register a function as a tool (section "Server Features, Tools").
 
         Its name, its docstring and its type hints become the tool's `name`, `description` and schemas; `annotations`
         are the protocol's hints, `{"readOnlyHint": True}`. Whether the result is also sent as structured content
         follows from the return type, unless `structured` says it (see `Returns`). An exception becomes a result with
         `isError`, its text for the model to read; a `McpError` becomes a JSON-RPC error.
 
-        `input_schema` is shown in the place of what the type hints say, where there is more to say of the arguments
-        than they can; the arguments are still read by the hints.
+        `input_schema` replaces the generated schema in the definition; arguments are still validated by the hints.
 
-        `task` is for long work, with clients that know tasks (extension `io.modelcontextprotocol/tasks`): they are
-        answered at once, and come back for the result. "required" refuses the others, "optional" lets them wait. With
-        `asks_first` the call becomes a task where the function says so, with `Context.begin_task`.
+        `task` runs the tool as a task for clients that support it (extension `io.modelcontextprotocol/tasks`): they are
+        sent the task and poll for the result. "required" refuses other clients, "optional" lets them wait. With
+        `asks_first` the call becomes a task when the function calls `Context.begin_task`.
 
         Raises:
-            ValueError: there is a tool of that name, or the name is none.
-            SignatureError: a parameter has no name. Types without a schema are found when the server starts, or at once
-                if clients are connected.
+            ValueError: the name is taken, or invalid.
+            SignatureError: the function cannot be a tool. Types without a schema are found when the server starts, or
+                at once if clients are connected.
         """
 
         def register(function: F) -> F:
@@ -126,15 +125,15 @@ class Registry(ABC):
         icons: Icons | None = None,
         meta: Meta | None = None,
     ) -> Any:
-        """Offer a function as a prompt (section "Server Features, Prompts").
+        """Register a function as a prompt (section "Server Features, Prompts").
 
         It returns the user's message as text, or a list of messages: `[("user", "…"), ("assistant", "…")]`. Clients
         send arguments as text; type hints convert it.
 
         Raises:
-            ValueError: there is a prompt of that name.
-            SignatureError: a parameter has no name. A type that cannot be read from text is found when the server
-                starts, or at once if clients are connected.
+            ValueError: the name is taken, or invalid.
+            SignatureError: the function cannot be a prompt. A parameter type that cannot be read from text is found
+                when the server starts, or at once if clients are connected.
         """
 
         def register(function: F) -> F:
@@ -158,13 +157,13 @@ class Registry(ABC):
         icons: Icons | None = None,
         meta: Meta | None = None,
     ) -> Callable[[F], F]:
-        """Offer a function as a resource, or with `{names}` in the URI as a template (section "…, Resources").
+        """Register a function as a resource, or with `{variables}` in the URI as a template (section "…, Resources").
 
-        The names are the function's parameters. It returns text, bytes, or data that is sent as JSON; None says that
-        there is no such resource. `size` is in bytes.
+        The variables are the function's parameters. It returns text, bytes, or data that is sent as JSON; None means
+        that there is no such resource. `size` is in bytes.
 
         Raises:
-            ValueError: there is such a resource, the text is no URI, or the names in it are not the parameters.
+            ValueError: the URI is taken, or invalid, or its variables are not the parameters.
         """
         if not isinstance(uri, str):
             raise TypeError('A resource needs its URI: @server.resource("notes://{id}").')
@@ -181,12 +180,12 @@ class Registry(ABC):
         return register
 
     def completion(self, of: str, argument: str) -> Callable[[F], F]:
-        """Offer suggestions for an argument of a prompt (`of` is its name) or a resource template (its URI).
+        """Register completions for an argument of a prompt (`of` is its name) or a resource template (its URI).
 
-        The function takes the text so far, and if it has a second parameter the arguments known already, besides a
-        `Context` if it wants one; it returns the fitting values, best first. The first hundred are sent (section
-        "Utilities, Completion"). It may come before what it is for; that there is no such argument is a
-        `SignatureError` when the server starts.
+        The function is called with the partial value and, if it has a second parameter, the resolved arguments, besides
+        a `Context` if it has a parameter for one; it returns the suggestions, best first. The first hundred are sent
+        (section "Utilities, Completion"). It may be registered before its prompt or template; an argument that does
+        not exist is a `SignatureError` when the server starts.
         """
 
         def register(function: F) -> F:
@@ -196,19 +195,19 @@ class Registry(ABC):
         return register
 
     def remove_tool(self, name: str) -> None:
-        """Take a tool back. Raises KeyError if there is none."""
+        """Remove a tool. Raises KeyError if there is none."""
         self._remove(self._catalogue.tools, name, "tools")
 
     def remove_prompt(self, name: str) -> None:
-        """Take a prompt and its completions back. Raises KeyError if there is none."""
+        """Remove a prompt and its completions. Raises KeyError if there is none."""
         self._remove(self._catalogue.prompts, name, "prompts")
 
     def remove_resource(self, uri: str) -> None:
-        """Take a resource, or a template and its completions, back. Raises KeyError if there is none."""
+        """Remove a resource, or a template and its completions. Raises KeyError if there is none."""
         self._remove(self._catalogue.templates if is_template(uri) else self._catalogue.resources, uri, "resources")
 
     def remove_completion(self, of: str, argument: str) -> None:
-        """Take suggestions back. Raises KeyError if there are none."""
+        """Remove a completion. Raises KeyError if there is none."""
         del self._catalogue.completions[of, argument]
 
     def _add(self, entries: dict[str, Any], key: str, made: Any, kind: str) -> None:
@@ -243,7 +242,7 @@ def _about(
 
 
 def _check_names(resource: Resource) -> None:
-    """A template's names are what its function is called with. The context is not known yet, but has no name there."""
+    """Raises ValueError if the variables of the template are not parameters of the function."""
     template = resource.template
     known, optional = (set(template.names), template.optional) if template else (set(), frozenset())
     parameters = resource.signature.parameters

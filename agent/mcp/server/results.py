@@ -1,4 +1,4 @@
-"""What a tool declares to return, and its result object: content, and structured content where it is data."""
+"""Tool results: the output schema from a return annotation, and the result from a value."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Json = dict[str, Any]
 
 
 class ResultFault(ValueError):
-    """A tool returned something else than it declares. The text says what."""
+    """A tool returned a value that does not match its return annotation. The text says how."""
 
 
 class Returns:
-    """The declared result of the function `name`.
+    """The return annotation of the function `name`.
 
     Data becomes structured content beside its JSON as text: models, dataclasses, TypedDict and dict as they are,
     numbers, lists and unions wrapped as `{"result": …}`, since the root must be an object. Prose is not data: `-> str`
     gives text alone (the official SDK wraps it too, and sends every text twice), as do content blocks, `Image`,
-    `None` and `Any`. `structured` decides for the author: False never, True always.
+    `None` and `Any`. `structured` overrides this: False for never, True for always.
     """
 
     def __init__(self, name: str, hint: Any, structured: bool | None = None) -> None:
@@ -40,10 +40,10 @@ class Returns:
         return self._shape[1] if self._shape else None
 
     def result(self, value: Any, revision: str) -> Json:
-        """The result of `tools/call` in the words of `revision`.
+        """The result of `tools/call` in the form of `revision`.
 
         Raises:
-            ResultFault: the value is not what was declared.
+            ResultFault: the value does not match the annotation.
         """
         value = _whole(plain(value))
         if isinstance(value, ToolResult):
@@ -77,7 +77,7 @@ class Returns:
 
     @cached_property
     def _shape(self) -> tuple[TypeAdapter[Any], Json, bool] | None:
-        """(what reads and writes the value, its schema, whether it is wrapped), or None for content alone."""
+        """(the adapter, the schema, whether the value is wrapped), or None for content alone."""
         if self._structured is False or (self._structured is None and _is_content(self._hint)):
             return None
         try:
@@ -100,7 +100,7 @@ class Returns:
 
 
 def _is_content(hint: Any) -> bool:
-    """Whether such a value is shown rather than read."""
+    """Whether values of this type are content, and not data."""
     arguments = typing.get_args(hint)
     match typing.get_origin(hint):
         case None:
@@ -121,13 +121,13 @@ def _of_the_protocol(hint: Any) -> bool:
 
 
 def _root(schema: Json) -> Json:
-    """A recursive type refers to itself at the root, where an object must stand."""
+    """The schema with a reference at its root, as recursive types have it, resolved: the root must be an object."""
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     return {**schema["$defs"][name], "$defs": schema["$defs"]} if name else schema
 
 
 def _whole(value: Any) -> Any:
-    """The protocol's own result object, as ours."""
+    """A result object in the protocol's form as a `ToolResult`."""
     if isinstance(value, dict) and isinstance(value.get("content"), list) and "isError" in value:
         return ToolResult(value["content"], value.get("structuredContent"), value["isError"], value.get("_meta"))
     return value

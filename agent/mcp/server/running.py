@@ -1,4 +1,4 @@
-"""Calling an author's function with a client's arguments, in the event loop or in a thread."""
+"""Calling registered functions with a client's arguments, in the event loop or in a worker thread."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ async def run(signature: Signature, arguments: Mapping[str, Any], context: Any) 
 
 
 async def invoke(function: Function, arguments: Mapping[str, Any]) -> Any:
-    """Await an `async def`; run a plain `def` in a worker thread, and leave it there when nobody waits any more."""
+    """Await an `async def`; run a plain `def` in a worker thread, which is abandoned on cancellation."""
     try:
         if is_async(function):
             return await function(**arguments)
         value = await anyio.to_thread.run_sync(partial(function, **arguments), abandon_on_cancel=True)
         return await value if inspect.isawaitable(value) else value
-    except SystemExit as leaving:  # of a library made for command lines: it ends the call, and not the server
+    except SystemExit as leaving:  # raised by libraries for command lines; it must not end the server
         raise RuntimeError(f"it tried to end the program (exit code {leaving.code})") from leaving
 
 
-def said(error: BaseException) -> str:
-    """An exception as text without its traceback; a group as all that is in it."""
+def message_of(error: BaseException) -> str:
+    """The text of an exception; of a group, those of all its exceptions."""
     if isinstance(error, BaseExceptionGroup):
-        return "; ".join(said(inner) for inner in error.exceptions)
-    if isinstance(error, KeyError) and error.args:  # its text is the key alone
+        return "; ".join(message_of(inner) for inner in error.exceptions)
+    if isinstance(error, KeyError) and error.args:  # its own text is the key alone
         return f"KeyError: {error}"
     return str(error) or type(error).__name__

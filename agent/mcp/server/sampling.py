@@ -1,4 +1,4 @@
-"""A server's question to the client's model, and the answer, as values (section "Client Features, Sampling")."""
+"""Sampling requests and their results (section "Client Features, Sampling")."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent.mcp.callables import name_of
 from agent.mcp.jsonrpc import INVALID_PARAMS
 from agent.mcp.server.content import Message, blocks, messages, plain
 from agent.mcp.server.dialogue import ClientRefused
-from agent.mcp.server.running import run, said
+from agent.mcp.server.running import message_of, run
 from agent.mcp.server.signature import Signature
 
 Json = dict[str, Any]
@@ -19,7 +19,7 @@ ToolChoice = Literal["auto", "required", "none"]
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The model wants a tool run. `id` goes into the answer (`tool_answer`), `input` are the arguments."""
+    """A tool call of the model. `id` goes into the answer (`tool_answer`), `input` are the arguments."""
 
     id: str
     name: str
@@ -28,10 +28,10 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What the client's model said.
+    """The result of a sampling request.
 
-    `content` are the protocol's content blocks; `model` is the one that answered, "" if the client does not say;
-    `stop_reason` is `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or a word of the client's own.
+    `content` are the protocol's content blocks; `model` is the model that answered, "" if the client does not name
+    it; `stop_reason` is `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or a value of the client's own.
     """
 
     content: tuple[Json, ...]
@@ -45,18 +45,18 @@ class Sample:
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:
-        """The tools the model wants run before it goes on."""
+        """The tool calls of the model."""
         uses = (block for block in self.content if block["type"] == "tool_use")
         return tuple(ToolUse(use["id"], use["name"], use["input"]) for use in uses)
 
     @property
     def message(self) -> Json:
-        """The answer as a message of the conversation, to ask on from there."""
+        """The answer as a message, to continue the conversation."""
         return {"role": "assistant", "content": list(self.content)}
 
 
 class SampleTools:
-    """The tools of one sampling request: definitions as in `tools/list`, and functions, which are run for the model."""
+    """The tools of one sampling request: definitions as in `tools/list`, and functions to call for the model."""
 
     def __init__(self, tools: Sequence[Any], context: Any) -> None:
         self._context = context
@@ -64,11 +64,11 @@ class SampleTools:
         self.definitions = [self._defined(tool) for tool in tools]
 
     def can_run(self, uses: Sequence[ToolUse]) -> bool:
-        """Whether all of these are functions, so that the model can go on at once."""
+        """Whether all of these are functions, which can be called here."""
         return bool(uses) and all(use.name in self._functions for use in uses)
 
     async def answers(self, uses: Sequence[ToolUse]) -> Json:
-        """Run them, and answer all of them in one message, as the specification demands."""
+        """Call them all; the answers are one message, as the specification demands."""
         return {"role": "user", "content": [await self._answer(use) for use in uses]}
 
     def _defined(self, tool: Any) -> Json:
@@ -81,16 +81,16 @@ class SampleTools:
     async def _answer(self, use: ToolUse) -> Json:
         try:
             value = await run(self._functions[use.name], use.input, self._context)
-        except Exception as error:  # a tool like any other: its failure is for the model to read
-            return tool_answer(use, blocks(said(error)), is_error=True)
+        except Exception as error:  # the function may raise anything; the text goes to the model
+            return tool_answer(use, blocks(message_of(error)), is_error=True)
         return tool_answer(use, blocks(value))
 
 
 def read_sample(answer: Any) -> Sample:
-    """A client's answer. Hosts that are off the specification leave out `model`, or send bare text.
+    """The client's result. Tolerates a missing `model`, and bare text as content.
 
     Raises:
-        ClientRefused: there is nothing in it that could be content.
+        ClientRefused: it has no valid content.
     """
     found = _object(answer)
     given = found.get("content")
@@ -116,13 +116,13 @@ def sampling_params(
 
 
 def tool_answer(use: ToolUse, content: list[Json], *, is_error: bool = False) -> Json:
-    """The block that answers a tool use; the answers to all uses of one sample go into one user message."""
+    """A `tool_result` block; the answers to all uses of one sample belong into one user message."""
     answer = {"type": "tool_result", "toolUseId": use.id, "content": content}
     return answer | {"isError": True} if is_error else answer
 
 
 def _mended(block: Any) -> Json:
-    """The block in a shape that may be sent back, when the conversation goes on."""
+    """The block in a form that is valid when the conversation is continued."""
     match block:
         case str():
             return {"type": "text", "text": block}

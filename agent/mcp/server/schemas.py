@@ -1,4 +1,4 @@
-"""Python types to JSON Schema, over pydantic: no made-up titles, and one sentence where a type has no schema."""
+"""JSON Schema of Python types, with pydantic: without generated titles, and with errors in one sentence."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Json = dict[str, Any]
 
 
 class _Untitled(GenerateJsonSchema):
-    """A title derived from a name tells a model nothing the name does not."""
+    """Without titles that are derived from names: they repeat the name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
 
 def json_schema(adapter: TypeAdapter[Any], name: str, mode: JsonSchemaMode = "validation") -> Json:
-    """The schema of what `adapter` reads, or writes with `mode="serialization"`; `name` is for the error.
+    """The schema of an adapter's input, or of its output with `mode="serialization"`; `name` is for the error.
 
     Raises:
         SignatureError: the type has no schema.
@@ -39,7 +39,7 @@ def adapter_of(hint: Any, name: str) -> TypeAdapter[Any]:
     """The adapter of a type.
 
     Raises:
-        SignatureError: pydantic cannot read or write such a type.
+        SignatureError: pydantic does not support the type.
     """
     try:
         return TypeAdapter(readable(hint))
@@ -50,7 +50,7 @@ def adapter_of(hint: Any, name: str) -> TypeAdapter[Any]:
 def typed_dict(
     name: str, fields: Mapping[str, Any], required: Collection[str], config: ConfigDict | None = None
 ) -> Any:
-    """A TypedDict that takes exactly these fields."""
+    """A TypedDict with exactly these fields."""
     qualified = {key: Required[hint] if key in required else NotRequired[hint] for key, hint in fields.items()}
     made = typing_extensions.TypedDict(name, qualified)  # type: ignore[misc]  # built at run time
     made.__pydantic_config__ = ConfigDict(extra="forbid") if config is None else config  # type: ignore[attr-defined]  # what pydantic looks for
@@ -58,10 +58,10 @@ def typed_dict(
 
 
 def readable(hint: Any, within: tuple[Any, ...] = ()) -> Any:
-    """The type with every `typing.TypedDict` in it made anew: below Python 3.12 pydantic reads only the other kind.
+    """The type with each `typing.TypedDict` in it replaced: below Python 3.12 pydantic needs typing_extensions'.
 
     Raises:
-        SignatureError: it contains itself (`within` are those it stands in).
+        SignatureError: one contains itself (`within` are the enclosing ones).
     """
     if typing_extensions.is_typeddict(hint):
         return _modern(hint, within) if type(hint).__module__ == "typing" else hint
@@ -89,7 +89,7 @@ def _modern(hint: Any, within: tuple[Any, ...]) -> Any:
 
 
 def _is_required(key: str, field: Any, hint: Any) -> bool:
-    """Among postponed annotations Python itself does not see `NotRequired`."""
+    """Whether a key is required; with postponed annotations Python does not evaluate `NotRequired`."""
     qualifier = typing.get_origin(field)
     return qualifier is Required or (qualifier is not NotRequired and key in hint.__required_keys__)
 

@@ -1,6 +1,6 @@
-"""What a client carries for its server between two requests, and gives back unaltered, in time, to its place.
+"""Authenticated state that a client carries between two requests: HMAC, expiry, and binding to its request.
 
-A seal is no secrecy: the client can read what is under it.
+It is not encrypted: the client can read it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-STATE_SECONDS = 3_600.0  # a person may be slow to answer, but not for ever
+STATE_SECONDS = 3_600.0  # for a person to answer
 
-_LABEL = b"mcp requestState\0"  # the same secret may seal other things elsewhere
+_LABEL = b"mcp requestState\0"  # separates the key from other uses of the same secret
 
 
 class BrokenSeal(ValueError):
-    """The text was not sealed here, was altered, is too old, or belongs to another place."""
+    """The state was altered, was sealed with another key, has expired, or belongs to another request."""
 
 
 class Seal:
-    """`key` is the secret that all workers share; without one there is a random key, for this process alone.
+    """Seals state with a key. `key` is shared by all workers; without one it is random, and valid in this process only.
 
-    `clock` gives seconds since the epoch, by which workers on several machines agree.
+    `clock` returns seconds since the epoch.
     """
 
     def __init__(self, key: str | bytes | None = None, clock: Callable[[], float] = time.time) -> None:
@@ -37,12 +37,12 @@ class Seal:
         self._clock = clock
 
     def close(self, value: Any, place: str, seconds: float = STATE_SECONDS) -> str:
-        """JSON under a seal that holds for `seconds`, and only where it is opened with the same `place`."""
+        """Seal a JSON value for `seconds`; it can be opened with the same `place` only."""
         body = to_json({"until": self._clock() + seconds, "place": place, "value": value})
         return f"{_text(body)}.{_text(self._mark(body))}"
 
     def open(self, text: object, place: str) -> Any:
-        """Raises BrokenSeal."""
+        """The sealed value. Raises BrokenSeal."""
         body, _, mark = str(text).partition(".")
         try:
             written = _bytes(body)
@@ -63,7 +63,7 @@ class Seal:
 
 
 def digest(value: Any) -> str:
-    """A short name for a JSON value; equal values have the same one, whatever the order of their members."""
+    """A hash of a JSON value that does not depend on the order of members."""
     return _text(hashlib.sha256(_canonical(value)).digest())
 
 

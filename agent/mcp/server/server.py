@@ -1,4 +1,4 @@
-"""A server made of Python functions: `@server.tool`, `@server.resource`, `@server.prompt`, and what serves them."""
+"""`Server`: an MCP server from Python functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent.mcp.server.dialogue import Level
 from agent.mcp.server.kept_tasks import KeptTasks
 from agent.mcp.server.reentry import Rounds, Tell
 from agent.mcp.server.registry import Registry
-from agent.mcp.server.running import said
+from agent.mcp.server.running import message_of
 from agent.mcp.server.seal import Seal
 from agent.mcp.server.service import Caching, Identity, Life, LifespanFailed, Service
 from agent.mcp.server.stateless import Stateless
@@ -32,12 +32,11 @@ if TYPE_CHECKING:
 class Server(Registry):
     """An MCP server. Register functions with its decorators, then `run` it.
 
-    `name`, `version` and `title` are shown to people; `instructions` are a hint for the model. `state_key` seals what
-    a client of the stateless era carries between two calls: workers that share a load give it the same secret.
-    `lifespan` is entered once for a process that serves HTTP and for every connection elsewhere, and what it yields is
-    `Context.lifespan`. `page_size` is the number of entries of a list that are sent at once. `offers` are kinds of
-    things that clients are to expect though there may be none yet. `caching` says how long clients may keep answers.
-    `task_store` is where tasks are kept, for workers that share a load; without one, in this process.
+    `name`, `version` and `title` are shown to people; `instructions` are a hint for the model. `state_key` is the
+    secret that authenticates `requestState`; workers that share a load need the same one. `lifespan` is entered once
+    for an HTTP process, and for every connection elsewhere; what it yields is `Context.lifespan`. `page_size` is the
+    number of entries in a page of a list. `offers` are capabilities to declare even while nothing of their kind is
+    registered. `caching` says how long clients may cache results. `task_store` stores tasks; the default is in memory.
 
     Section "Server Features" of the specification.
     """
@@ -75,23 +74,23 @@ class Server(Registry):
         return self._life is not None or bool(self._connections)
 
     def notify_resource_updated(self, uri: str) -> None:
-        """Tell the clients that subscribed to a resource that it is another now. May be called from any thread.
+        """Notify the clients that subscribed to a resource that it has changed. Thread-safe.
 
-        What is registered or removed while clients are connected is announced without further ado.
+        Changes of the lists, by registration and removal, are notified automatically.
         """
         self._announce((RESOURCE_UPDATED, uri))
 
     def log(self, level: Level, data: Any, logger: str | None = None) -> None:
-        """Send a log message that belongs to no request. May be called from any thread; `data` is any JSON.
+        """Send a log message that belongs to no request. Thread-safe; `data` is any JSON.
 
-        Only clients of the handshake era hear it, if they want that level (section "Utilities, Logging").
+        It is sent to clients of the handshake era only, if they want that level (section "Utilities, Logging").
         """
         named = {} if logger is None else {"logger": logger}
         for connection in list(self._connections):
             connection.log(level, {"level": level, **named, "data": data})
 
     def prepare(self) -> None:
-        """Resolve the types of every function, so that a mistake is found at the start.
+        """Validate every registration.
 
         Raises:
             SignatureError: a function cannot be offered as it is written.
@@ -99,7 +98,7 @@ class Server(Registry):
         self._catalogue.prepare()
 
     async def serve(self, channel: Channel) -> None:
-        """Serve one client, until it leaves.
+        """Serve one connection until the client closes it.
 
         Raises:
             SignatureError: a function cannot be offered as it is written.
@@ -112,16 +111,16 @@ class Server(Registry):
                 await self._serve(channel, life)
 
     async def reply(self, request: Request, context: Mapping[str, Any], tell: Tell) -> Result | Failure:
-        """Answer a request of the stateless era that came without a connection, while the server is `running`.
+        """Answer a stateless request that belongs to no connection, while the server is `running`.
 
-        `context` is what the transport knows of it, `tell` sends the notifications that belong to it.
+        `context` is what the transport knows of it; `tell` sends notifications on its response stream.
         """
         assert self._visitors, "the server is running"
         return await self._visitors.reply(request, context, tell)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The block in which one lifespan serves all clients, and in which tasks are kept that outlast a connection.
+        """The scope of one lifespan for all connections, and of the tasks that outlive a connection.
 
         Raises:
             SignatureError: a function cannot be offered as it is written.
@@ -137,7 +136,7 @@ class Server(Registry):
                 self._life, self._visitors = before
 
     def end_subscriptions(self) -> None:
-        """Let all who listen for changes know that nothing more will come, before the process stops."""
+        """End all `subscriptions/listen` requests, before the process stops."""
         for connection in list(self._connections):
             connection.end_listening()
         if self._visitors:
@@ -154,8 +153,8 @@ class Server(Registry):
     ) -> HttpApp:
         """An ASGI app that serves clients of both eras at `path`; `sse` adds the endpoints of 2024-11-05.
 
-        `auth` lets in only those whose tokens are good for this server (section "Authorization").
-        See `agent.mcp.transports.http_server.asgi_app` for what several workers need, and for further settings.
+        With `auth` every request needs an access token for this server (section "Authorization").
+        See `agent.mcp.transports.http_server.asgi_app` for the requirements of several workers, and for more settings.
         """
         from agent.mcp.admission import LOOPBACK
         from agent.mcp.transports.http_server import asgi_app
@@ -164,10 +163,10 @@ class Server(Registry):
         return asgi_app(self, path=path, sse=sse, allowed_hosts=hosts, allowed_origins=allowed_origins, auth=auth)
 
     def run(self, arguments: Sequence[str] | None = None) -> None:
-        """Be a server process: stdio, until stdin ends. `arguments` are those of the command line if not given.
+        """Run as a process: over stdio, or HTTP with `--http`. `arguments` default to those of the command line.
 
         Raises:
-            SystemExit: 2 for arguments or functions that make no sense, 130 when interrupted.
+            SystemExit: 2 for invalid arguments or functions, 130 if interrupted.
         """
         from agent.mcp.server.process import run
 
@@ -188,8 +187,8 @@ class Server(Registry):
         async with AsyncExitStack() as stack:
             try:
                 lifespan = await stack.enter_async_context(self._lifespan(self))
-            except Exception as error:  # the author's own code, which may raise anything
-                raise LifespanFailed(f"its lifespan raised {type(error).__name__}: {said(error)}") from error
+            except Exception as error:  # the lifespan may raise anything
+                raise LifespanFailed(f"its lifespan raised {type(error).__name__}: {message_of(error)}") from error
             yield Life(lifespan, await stack.enter_async_context(background()))
 
     def _announce(self, change: Change) -> None:

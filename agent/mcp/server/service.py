@@ -1,4 +1,4 @@
-"""What all connections of a server share: who it is, what it offers, and what it remembers for its clients."""
+"""What all connections of a server share: identity, catalogue, caching, request state and tasks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Json = dict[str, Any]
 
 
 class LifespanFailed(Exception):
-    """What an author's lifespan raised as it began, as a sentence."""
+    """The lifespan raised an exception on entry. The text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a server says about itself."""
+    """The server's `serverInfo` and instructions."""
 
     name: str
     version: str
@@ -40,11 +40,11 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """How long clients of the stateless era may keep what they were told (section "Utilities, Caching").
+    """How long clients of the stateless era may cache results (section "Utilities, Caching").
 
-    `list_seconds` is for lists and for what the server says of itself, `read_seconds` for the contents of resources; a
-    change that is announced ends it early. `scope` is "public" if everybody is told the same, so that one who stands
-    between may keep it for all; it protects nothing.
+    `list_seconds` is for lists and discovery, `read_seconds` for the contents of resources; a notified change
+    invalidates them earlier. `scope` is "public" if results are the same for every client, so that shared caches may
+    store them. It is no access control.
     """
 
     list_seconds: float = 0.0
@@ -52,7 +52,7 @@ class Caching:
     scope: Literal["public", "private"] = "private"
 
     def hints(self, method: str) -> Json:
-        """What belongs into a complete result of `method`."""
+        """`ttlMs` and `cacheScope` of a complete result of `method`."""
         if method == "resources/read":
             return {"ttlMs": round(self.read_seconds * 1_000), "cacheScope": self.scope}
         if method == "server/discover" or method.endswith("/list"):
@@ -71,7 +71,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """How long a connection's surroundings live: what the lifespan gave, and the tasks that are kept for clients."""
+    """The scope of a lifespan: what it yielded, and the task group of tasks that outlive their request."""
 
     lifespan: Any
     tasks: TaskGroup

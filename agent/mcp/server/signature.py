@@ -1,4 +1,4 @@
-"""A Python function as the protocol sees it: the JSON Schema of its arguments, and arguments fit to call it with."""
+"""The signature of a registered function: the JSON Schema of its arguments, and their validation."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 _MISSING = inspect.Parameter.empty
 _TYPE_FAULTS = ("enum", "literal_error", "none_required", "is_instance_of", "sequence_str")
-"""Besides those whose names say so, pydantic's names of faults that no other text would mend, choices being tried."""
+"""Error types of pydantic for a wrong type, besides those that end in `_type`."""
 
 
 class Header:
-    """Says that clients over HTTP repeat an argument in the header `Mcp-Param-{name}`, for what routes requests.
+    """Annotation for an argument that clients mirror in the HTTP header `Mcp-Param-{name}`, for routing.
 
-    `region: Annotated[str, Header("Region")]`; the argument is a string, an integer or a boolean. Never mark a secret
+    `region: Annotated[str, Header("Region")]`; the argument is a string, an integer or a boolean, and no secret
     (section "Streamable HTTP, Custom Headers", since 2026-07-28).
     """
 
@@ -34,7 +34,7 @@ class Header:
         self.name = name
 
     def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> Json:
-        """Where the argument may be None, only its other type is shown: the rules know no choice of types."""
+        """The schema of an optional argument without null: `x-mcp-header` needs a single type."""
         schema: Json = handler.resolve_ref_schema(handler(core_schema))
         choices = [choice for choice in schema.get("anyOf", []) if choice.get("type") != "null"]
         if len(choices) == 1:
@@ -43,18 +43,18 @@ class Header:
 
 
 class SignatureError(TypeError):
-    """A function cannot be offered as it is written. The text says which, and what to change."""
+    """A function cannot be registered as it is. The text says which, and what to change."""
 
 
 class ArgumentFault(ValueError):
-    """The arguments do not fit. The text names each that does not, for the model to correct itself."""
+    """The arguments are invalid. The text names each fault, for the model to correct."""
 
 
 class Signature:
-    """The parameters of `function`, but those annotated with `context_type`, which the server fills in.
+    """The parameters of `function`, except those annotated with `context_type`, which are injected.
 
-    Types are resolved when first needed and not at decoration, so that an annotation may name a class that is
-    defined further down, and so that a server starts fast.
+    Types are resolved on first use, not at decoration: an annotation may name a class that is defined later, and
+    starting a server stays fast.
     """
 
     def __init__(self, function: Callable[..., Any], context_type: type) -> None:
@@ -68,10 +68,10 @@ class Signature:
 
     @cached_property
     def hints(self) -> dict[str, Any]:
-        """Every annotation as a type.
+        """The resolved annotations.
 
         Raises:
-            SignatureError: one of them names something that does not exist.
+            SignatureError: one cannot be resolved.
         """
         try:
             return typing.get_type_hints(_annotated(self.function), include_extras=True)
@@ -86,7 +86,7 @@ class Signature:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The parameters a caller may give, in order."""
+        """The parameters that are arguments of the call, in order."""
         return tuple(name for name in self.parameters if name not in self.context_parameters)
 
     @cached_property
@@ -95,17 +95,17 @@ class Signature:
 
     @cached_property
     def schema(self) -> Json:
-        """JSON Schema (2020-12) of the arguments: an object, as `Tool.inputSchema` must be (PROTOCOL: tools)."""
+        """JSON Schema (2020-12) of the arguments: an object, as `Tool.inputSchema` must be."""
         from agent.mcp.server.schemas import json_schema
 
         schema = json_schema(self._adapter, self.name)
         return {"type": "object"} | {key: schema[key] for key in schema if key != "title"}
 
     def bind(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What to call the function with: the arguments converted, and defaults that Python would not fill in.
+        """The arguments, validated and converted, with the defaults of `Field(…)`.
 
         Raises:
-            ArgumentFault: one is missing, unknown, or of the wrong type.
+            ArgumentFault: one is missing, unknown, or invalid.
         """
         from pydantic import ValidationError
 
@@ -119,13 +119,13 @@ class Signature:
         return bound
 
     def reads_text(self, name: str) -> bool:
-        """Whether there is a text from which a parameter can be read."""
+        """Whether a parameter can be validated from some string."""
         schema = self.schema["properties"][name]
         texts = ["1", *_choices([schema, self.schema.get("$defs", {})])]
         return schema.get("type") == "string" or any(self._reads(name, text) for text in texts)
 
     def _reads(self, name: str, text: str) -> bool:
-        """Whether a text is read, or refused only for what it says."""
+        """Whether a string is accepted, or refused for its value and not for its type."""
         from pydantic import ValidationError
 
         try:
@@ -137,7 +137,7 @@ class Signature:
 
     @cached_property
     def _fields(self) -> dict[str, FieldInfo]:
-        """Defaults written as `Field(…)`: Python would hand over the Field itself."""
+        """Defaults of the form `Field(…)`, which Python itself would pass on as they are."""
         from pydantic.fields import FieldInfo
 
         defaults = {name: self.parameters[name].default for name in self.names}
@@ -145,7 +145,7 @@ class Signature:
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
-        """A TypedDict rather than a model: its keys may be called anything, `schema` and `_x` too."""
+        """Over a TypedDict, whose keys may have any name; a model's may not be `schema` or `_x`."""
         from agent.mcp.server.schemas import adapter_of, readable, typed_dict
 
         fields = {name: readable(self._field(name)) for name in self.names}
@@ -172,7 +172,7 @@ class Signature:
         return default
 
     def _shown_default(self, name: str) -> Json:
-        """The default as the schema shows it; nothing where JSON has no word for it."""
+        """The `default` of the schema, unless JSON cannot represent it."""
         from pydantic_core import PydanticSerializationError, to_jsonable_python
 
         default = self._fields[name].default if name in self._fields else self.parameters[name].default
@@ -202,14 +202,14 @@ def _named_parameters(function: Callable[..., Any], name: str) -> Mapping[str, i
 
 
 def _annotated(function: Any) -> Any:
-    """What carries the annotations: the function inside a partial, the `__call__` of an object."""
+    """The function that has the annotations: the one inside a partial, the `__call__` of an object."""
     while hasattr(function, "func"):
         function = function.func
     return function if inspect.isroutine(function) else function.__call__
 
 
 def _choices(schema: Any) -> Iterator[str]:
-    """Every value that a schema names, as text."""
+    """Every `enum` and `const` value of a schema, as text."""
     if isinstance(schema, dict):
         yield from map(str, [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())])
     for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():

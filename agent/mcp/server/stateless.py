@@ -1,4 +1,4 @@
-"""Requests of the stateless era, each of which says all that must be known to answer it (2026-07-28)."""
+"""Requests of the stateless era (2026-07-28), which carry everything that is needed to answer them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ logger = logging.getLogger(__name__)
 
 
 class Stateless:
-    """The stateless requests of one connection, or of those that need none; all it remembers of them is who listens."""
+    """Answers the stateless requests of one connection, or of HTTP. Its only state are the open subscriptions."""
 
     def __init__(self, service: Service, life: Life) -> None:
         self._service, self._life = service, life
         self.listening = Listening(service)
 
     async def reply(self, request: Request, context: Mapping[str, Any], tell: Tell) -> Result | Failure:
-        """What a session would say to a request that came without one."""
+        """The response to a request that belongs to no session."""
         try:
             return Result(request.id, await self.answer(request, context, tell))
         except McpError as error:
             return Failure(request.id, error.code, error.message, error.data)
-        except Exception:  # a handler's run like those of a session, which is not there to catch it
+        except Exception:  # there is no session that would catch it
             logger.exception("handling %s", request.method)
             return Failure(request.id, INTERNAL_ERROR, "Internal error")
 
@@ -58,10 +58,10 @@ class Stateless:
                 result = await self._ask_task(call)
             case _:
                 result = await answer_call(self._service, call)
-        return self._dressed(request.method, result, caller.revision)
+        return self._completed(request.method, result, caller.revision)
 
-    def _dressed(self, method: str, result: Json, revision: str) -> Json:
-        """The result as this era has it; the server says in each who it is."""
+    def _completed(self, method: str, result: Json, revision: str) -> Json:
+        """The result with `resultType`, caching hints, and `serverInfo` in its `_meta`."""
         meta = {SERVER_KEY: self._service.identity.info(revision)} | result.get("_meta", {})
         hints = {} if "resultType" in result else self._service.caching.hints(method)
         return {"resultType": "complete", **result, **hints, "_meta": meta}
@@ -84,22 +84,24 @@ class Stateless:
 
 
 def is_stateless(request: Request) -> bool:
-    """Whether a request is of this era. Half an envelope is enough: who sent it is to learn what is missing."""
+    """Whether a request has any key of the envelope; if another is missing, it is refused for that."""
     meta = (request.params or {}).get("_meta")
     return isinstance(meta, dict) and (REVISION_KEY in meta or CAPABILITIES_KEY in meta)
 
 
 def read_caller(meta: Any) -> Caller:
-    """Who asks, and what they can do, by what `_meta` says.
+    """The caller from the `_meta` of a request.
 
     Raises:
-        McpError: something that must be there is missing, or the revision is not of this era.
+        McpError: a required key is missing or invalid, or the revision is unsupported.
     """
     said: Mapping[str, Any] = meta if isinstance(meta, dict) else {}
     revision, capabilities, level = said.get(REVISION_KEY), said.get(CAPABILITIES_KEY), said.get(LOG_LEVEL_KEY)
     if REVISION_KEY in said and not isinstance(revision, str):
         raise McpError(INVALID_PARAMS, f"{REVISION_KEY} must be a string.")
-    if REVISION_KEY in said and revision not in STATELESS_REVISIONS:  # first, for another may have other keys
+    if (
+        REVISION_KEY in said and revision not in STATELESS_REVISIONS
+    ):  # checked first: other revisions may have other keys
         data = {"supported": list(STATELESS_REVISIONS), "requested": revision}
         raise McpError(UNSUPPORTED_REVISION, "This server does not speak that revision of the protocol.", data)
     if missing := [key for key in (REVISION_KEY, CAPABILITIES_KEY) if key not in said]:

@@ -1,4 +1,4 @@
-"""A call of the stateless era: the rounds in which it asks its client, and the task it may become."""
+"""Running registered functions in the stateless era: rounds of input requests, and tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from agent.mcp.session import McpError
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, who sent it, what the transport knows of it, and how to send a notification that belongs to it."""
+    """One request with its caller; `context` is what the transport knows of it, `tell` notifies on its stream."""
 
     request: Request
     caller: Caller
@@ -38,15 +38,15 @@ class Call:
 
     @property
     def principal(self) -> str | None:
-        """Who the caller proved to be, if the server knows; what is kept for one caller is not for another."""
+        """The authenticated caller, if there is authentication. Tasks and request state belong to one principal."""
         return self.context.get("principal")
 
 
 async def answer_call(service: Service, call: Call) -> Json:
-    """The result of a request that runs what the author wrote.
+    """The result of a request that runs a registered function.
 
     Raises:
-        McpError: there is no such method, its params are wrong, or the author's function raised it.
+        McpError: method not found, invalid params, or an error that the function raised.
     """
     tool = _tool(service, call)
     may_begin = tool is not None and _may_begin(tool, call.caller)
@@ -74,7 +74,7 @@ async def _run(service: Service, call: Call, dialogue: Dialogue) -> Json:
 
 
 def _tool(service: Service, call: Call) -> Tool | None:
-    """The tool that is called, if there is one. Raises McpError where the headers do not mirror its arguments."""
+    """The tool that is called, if there is one. Raises McpError if the headers do not mirror its arguments."""
     if call.request.method != "tools/call":
         return None
     tool = service.catalogue.tools.get(str(call.params.get("name")))
@@ -85,7 +85,7 @@ def _tool(service: Service, call: Call) -> Tool | None:
 
 
 def _may_begin(tool: Tool, caller: Caller) -> bool:
-    """Whether the call may become a task. Raises McpError if it must, and may not."""
+    """Whether the call may become a task. Raises McpError if it must, and the client does not support it."""
     if tool.task == "required":
         require_tasks(caller.capabilities)
     return tool.task is not None and declares(caller.capabilities, "extensions", TASKS_EXTENSION)

@@ -1,4 +1,4 @@
-"""Clients of the stateless era that listen for changes (section "Subscriptions")."""
+"""One subscription: its filter, and the changes that match it and are still to be sent (section "Subscriptions")."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _LISTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a client asked to hear of: kinds of lists, resources by URI, tasks by id."""
+    """A subscription filter: kinds of lists, resources by URI, tasks by id."""
 
     lists: tuple[str, ...] = ()
     uris: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
 
     def shown(self) -> Params:
-        """As in the acknowledgement: what is not there is not promised."""
+        """The filter as in the acknowledgement."""
         uris = {"resourceSubscriptions": list(self.uris)} if self.uris else {}
         tasks = {"taskIds": list(self.tasks)} if self.tasks else {}
         return dict.fromkeys(self.lists, True) | uris | tasks
@@ -50,7 +50,7 @@ def read_wanted(params: Params) -> Wanted:
 
 
 class Subscriber:
-    """What one client wants to hear of, and has not been told yet."""
+    """A queue of the changes that match a filter. Equal changes are queued once."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._uris, self._tasks = wanted.uris, frozenset(wanted.tasks)
@@ -65,12 +65,12 @@ class Subscriber:
             self._woken.set()
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """No more changes will come."""
         self.ended = True
         self._woken.set()
 
     async def changes(self) -> list[Change]:
-        """Those since the last time; none when there will be no more."""
+        """Wait for changes and take them; empty once the subscription has ended."""
         while not self._pending and not self.ended:
             await self._woken.wait()
             self._woken = anyio.Event()
@@ -92,7 +92,7 @@ class Subscriber:
 
 
 def within(uri: str, known: Iterator[str] | tuple[str, ...] | set[str]) -> Iterator[str]:
-    """Those of the known URIs that a resource is, or is part of."""
+    """Those of the known URIs that are the resource, or contain it."""
     return (one for one in known if is_within(uri, one))
 
 

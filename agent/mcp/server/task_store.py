@@ -1,4 +1,4 @@
-"""A task as it is remembered, and where it is kept (extension `io.modelcontextprotocol/tasks`)."""
+"""Task records and their storage (extension `io.modelcontextprotocol/tasks`)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ FINAL = ("completed", "failed", "cancelled")
 
 
 class StoreFull(RuntimeError):
-    """There is no room for another task; none of those kept may be forgotten yet."""
+    """The store has no room for another task, and none of those stored has expired."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """One task. `created` and `updated` are seconds since the epoch; `seconds` is how long it is kept from the first.
+    """One task. `created` and `updated` are seconds since the epoch; it expires `seconds` after `created`.
 
-    `questions` are those without an answer; `result` is that of the tool, `error` a JSON-RPC error instead of it.
-    `principal` is who may see it, if the server knows who calls.
+    `questions` are the pending input requests; `result` is that of the tool, `error` a JSON-RPC error instead of it.
+    `principal` is the caller it belongs to, if there is authentication.
     """
 
     id: str
@@ -38,7 +38,7 @@ class TaskRecord:
     principal: str | None = None
 
     def summary(self) -> Json:
-        """What the creation of a task answers with (`Task`)."""
+        """The protocol's `Task`."""
         told = {"statusMessage": self.message} if self.message else {}
         return {
             "taskId": self.id,
@@ -51,7 +51,7 @@ class TaskRecord:
         }
 
     def details(self) -> Json:
-        """All there is to know (`DetailedTask`)."""
+        """The protocol's `DetailedTask`."""
         own: Mapping[Status, Json] = {
             "input_required": {"inputRequests": dict(self.questions)},
             "completed": {"result": self.result},
@@ -61,24 +61,24 @@ class TaskRecord:
 
 
 class TaskStore(Protocol):
-    """Where a server keeps its tasks.
+    """Storage of a server's tasks.
 
-    What is saved must be there for whoever asks next, before `save` returns, and for the record's `seconds`. One that
-    several workers share lets each of them answer `tasks/get`. Answers and cancellation are for the worker that runs
-    the task: behind a balancer, `tasks/update` and `tasks/cancel` go by their header `Mcp-Name`, the task's id.
+    A saved record must be readable when `save` returns, and until it expires. With a store that is shared, every worker
+    can answer `tasks/get`. `tasks/update` and `tasks/cancel` must reach the worker that runs the task: a load balancer
+    can route them by the header `Mcp-Name`, which is the task's id.
     """
 
     async def save(self, record: TaskRecord) -> None:
-        """Keep a task, in the place of what was kept of it. Raises StoreFull."""
+        """Store a record, replacing an earlier one of the same id. Raises StoreFull."""
         ...
 
     async def load(self, id: str) -> TaskRecord | None:
-        """The task, or None if there is none or its time is over."""
+        """The record, or None if there is none, or it has expired."""
         ...
 
 
 class MemoryTaskStore:
-    """Keeps at most `limit` tasks, in this process."""
+    """Stores at most `limit` tasks in memory."""
 
     def __init__(self, limit: int = 1_000, clock: Callable[[], float] = time.time) -> None:
         self._limit, self._clock = limit, clock

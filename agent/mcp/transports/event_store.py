@@ -1,4 +1,4 @@
-"""What was said on one stream of events, kept for whoever reads it, or comes back to read the rest."""
+"""Event streams of a session, stored so that a client that reconnects gets the rest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STALL_SECONDS = 30.0  # for a reader that does not read
 
 
 class EventStream:
-    """`name` begins the ids of its events; a stream without one is said once and cannot be taken up again."""
+    """One stream. `name` is the prefix of its event ids; a stream without one cannot be resumed."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
@@ -37,7 +37,7 @@ class EventStream:
         return self._forgotten + len(self._events)
 
     async def append(self, data: bytes, *, answer: bool = False) -> None:
-        """Say something. Waits while the reader is far behind, but not for one that has stopped reading."""
+        """Add an event. Waits while the reader is BACKLOG behind, at most STALL_SECONDS."""
         self._events.append(data)
         self.only_answers = self.only_answers and answer
         self.size += len(data)
@@ -49,20 +49,20 @@ class EventStream:
                     await self._changed.wait()
 
     def end(self) -> None:
-        """Nothing more will be said."""
+        """No more events will follow."""
         self.ended = True
         self._wake()
 
     def hang_up(self) -> None:
-        """Send the reader away, or the next one if there is none yet; it may come back for the rest."""
+        """Disconnect the reader, or the next one if there is none yet; it may reconnect for the rest."""
         self._hung_up = self._reader is None
         self._reader = None
         self._wake()
 
     def read(self, after: int | None = None) -> Reader:
-        """Read what follows event `after`, or the last that was read.
+        """A reader of what follows event `after`, or the last event that was read.
 
-        Whoever read before does no more: nothing is said twice.
+        It replaces the reader before it: no event is sent twice.
         """
         reader = Reader(self, self._given if after is None else after)
         self._reader, self._hung_up = None if self._hung_up else reader, False
@@ -70,12 +70,12 @@ class EventStream:
         return reader
 
     async def settled(self) -> None:
-        """Wait until it shows whether this will be more than the answers alone."""
+        """Wait until the stream has ended, or has an event that is not a response."""
         while self.only_answers and not (self.ended or self._hung_up):
             await self._changed.wait()
 
     def id_of(self, number: int) -> str | None:
-        """The id of an event; that of number 0 marks the beginning."""
+        """The id of an event; number 0 is the beginning."""
         return f"{self.name}-{number}" if self.name else None
 
     def all(self) -> list[bytes]:
@@ -105,19 +105,19 @@ class EventStream:
 
 
 class Reader:
-    """A place in a stream. `position` is the number of the last event it was given."""
+    """A position in a stream: the number of the last event that was read."""
 
     def __init__(self, stream: EventStream, after: int) -> None:
         self._stream, self.position = stream, after
 
     @property
     def is_done(self) -> bool:
-        """Whether there is nothing more for this reader."""
+        """Whether this reader gets no more events."""
         stream = self._stream
         return stream._reader is not self or (stream.ended and self.position >= stream.last)
 
     def take(self) -> bytes:
-        """What was said since, ready to be sent."""
+        """The events since the last call, encoded."""
         stream = self._stream
         if stream._reader is not self or self.position >= stream.last:
             return b""
@@ -131,7 +131,7 @@ class Reader:
         return chunk
 
     async def more(self) -> None:
-        """Wait until there is more, or nothing more."""
+        """Wait until there are events, or the reader is done."""
         while not self.is_done and self.position >= self._stream.last:
             await self._stream._changed.wait()
 
@@ -155,7 +155,7 @@ class EventStore:
         return stream
 
     def drop(self, stream: EventStream) -> None:
-        """What was said on it has arrived in another way."""
+        """Forget a stream whose contents were delivered otherwise."""
         self._streams.pop(stream.name, None)
 
     def find(self, event_id: str) -> tuple[EventStream, int] | None:

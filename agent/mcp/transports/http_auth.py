@@ -27,10 +27,10 @@ VERIFY_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a token says, once it was found genuine.
+    """The claims of a verified access token.
 
-    `subject` is on whose behalf it was issued, `audience` the servers that it is for, by their URLs; `expires_at` is
-    in seconds since the epoch.
+    `subject` is the user it was issued for, `client` the OAuth client, `audience` the resources it is valid for, by
+    their URLs; `expires_at` is in seconds since the epoch. `claims` are any others, for `Context.token`.
     """
 
     subject: str
@@ -42,15 +42,15 @@ class Token:
 
 
 Verify = Callable[[str], Awaitable[Token | None]]
-"""What a token says; None for one that the authorization server has not issued, or has taken back."""
+"""Verifies an access token; None for one that is unknown or revoked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """How a server is protected. `resource` is its own URL, as clients know it.
+    """The settings of a protected resource. `resource` is the canonical URL of the server.
 
-    `scopes` are needed for everything, `operations` adds those for a method ("tools/call") or for one thing of it
-    ("tools/call delete_note"). `implied` says which other scopes a scope includes.
+    `scopes` are required for every request, `operations` adds those of a method ("tools/call") or of one tool, prompt
+    or resource ("tools/call delete_note"). `implied` are the scopes that a scope includes.
     """
 
     resource: str
@@ -96,7 +96,7 @@ class Authorizer:
         try:
             with anyio.fail_after(VERIFY_SECONDS):
                 token = await self._settings.verify(credentials.strip())
-        except Exception as error:  # the author's own code, which may raise anything
+        except Exception as error:  # the verifier may raise anything
             self._report(f"{type(error).__name__}: {error}")
             return Refusal(503, Failure(None, INTERNAL_ERROR, "The token could not be verified; try again later."))
         self._reported = ""
@@ -116,7 +116,7 @@ class Authorizer:
         return self._demand(headers.token, needed)
 
     def _report(self, reason: str) -> None:
-        """Once, until it is another reason, or verifying works again."""
+        """Log a reason once, until it changes or verification succeeds."""
         if reason != self._reported:
             self._reported = reason
             logger.error("access tokens cannot be verified: %s", reason)
@@ -138,7 +138,7 @@ class Authorizer:
 
 
 def _objection(token: Token | None, resource: str) -> str | None:
-    """Why a token does not count here. One for somebody else might have been stolen there, or passed on by them."""
+    """Why a token is not accepted. One for another audience may have been stolen or passed on there."""
     if token is None:
         return "is not valid"
     if token.expires_at is not None and token.expires_at <= time.time():

@@ -1,4 +1,4 @@
-"""How much one client may ask of a server over HTTP, so that the others get something too."""
+"""Rate limits for each client of an HTTP server."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ REMEMBERED = 10_000  # clients
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """For each client, told apart by its address: `per_second` requests in the long run, `burst` of them at once.
+    """The limits of each client, identified by its address: a token bucket of `burst` requests, refilled `per_second`.
 
-    `open` is how many may be in the making at the same time, streams that wait for news among them.
+    `open` is the number of concurrent requests, open streams included.
     """
 
     per_second: float = 100.0
@@ -36,7 +36,7 @@ class _Client:
 
 
 class Limited:
-    """An ASGI app in front of another."""
+    """An ASGI middleware that enforces `Limits`."""
 
     def __init__(self, app: App, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._app, self._limits, self._clock = app, limits, clock
@@ -57,7 +57,7 @@ class Limited:
             client.open -= 1
 
     def _client(self, address: str) -> _Client:
-        """With what it may ask for now. Who has not been here for longest is forgotten first, the busy ones never."""
+        """The state of a client, its bucket refilled. Beyond REMEMBERED, the one idle for longest is dropped."""
         now, limits = self._clock(), self._limits
         client = self._clients.setdefault(address, _Client(limits.burst, now))
         self._clients.move_to_end(address)
@@ -70,12 +70,12 @@ class Limited:
 
     def _refusal(self, scope: Scope, client: _Client) -> Refusal | None:
         if sum(len(name) + len(value) for name, value in scope["headers"]) > HEAD_LIMIT:
-            return _refuse(431, "The headers are too long.")
+            return _refuse(431, f"The headers are longer than {HEAD_LIMIT} bytes.")
         if client.open >= self._limits.open:
-            return _refuse(429, "Too many requests of yours are under way.", 1)
+            return _refuse(429, f"More than {self._limits.open} requests of this client are open.", 1)
         if client.allowance < 1:
             wait = math.ceil((1 - client.allowance) / self._limits.per_second)
-            return _refuse(429, "Those are too many requests; take your time.", wait)
+            return _refuse(429, "This client sends too many requests; slow down.", wait)
         client.allowance -= 1
         return None
 

@@ -1,4 +1,4 @@
-"""What a server sends over ASGI: a document, a receipt, a refusal, or a stream of events."""
+"""Request bodies and responses over ASGI: JSON, errors, and event streams."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Send = Callable[[Scope], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 HeaderLines = list[tuple[bytes, bytes]]
 
-KEEPALIVE_SECONDS = 15.0  # of silence on a stream, before something in between takes it for dead
+KEEPALIVE_SECONDS = 15.0  # of silence on a stream, before proxies may close it
 BODY_SECONDS = 30.0  # for a client to send its message
 
 NOT_STARTED = refusal(500, INTERNAL_ERROR, "The server has not been started: its ASGI lifespan was not run.")
@@ -35,7 +35,7 @@ EVENT_LINES = [
 
 
 async def read_body(receive: Receive, limit: int) -> bytes | Refusal:
-    """The body of a request, unless it is longer than `limit` bytes, or not there in time."""
+    """The body of a request; a refusal if it is longer than `limit` bytes, or incomplete after BODY_SECONDS."""
     pieces, size = [], 0
     with anyio.move_on_after(BODY_SECONDS):
         while True:
@@ -66,7 +66,7 @@ async def send_refusal(send: Send, refused: Refusal) -> None:
 
 
 async def send_events(send: Send, reader: Reader, opening: bytes = b"", more: HeaderLines | None = None) -> None:
-    """What a reader is given, from the `opening` to its end."""
+    """Send an event stream: the `opening`, then the events of a reader until it is done."""
     with closing(reader):
         await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_LINES, *(more or [])]})
         await send_part(send, opening)
@@ -87,7 +87,7 @@ async def send_part(send: Send, part: bytes, *, more: bool = True) -> None:
 
 @asynccontextmanager
 async def while_connected(receive: Receive) -> AsyncIterator[TaskGroup]:
-    """Tasks for one request. They and the block are cancelled when the client goes away."""
+    """A task group for one request; it and the block are cancelled when the client disconnects."""
     async with background() as tasks:
         tasks.start_soon(_cancel_on_disconnect, receive, tasks.cancel_scope)
         yield tasks
@@ -99,6 +99,6 @@ async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> N
 
 
 async def disconnected(receive: Receive) -> None:
-    """Wait until the client goes away, or has got all of its answer."""
+    """Wait until the client disconnects, or the response is complete."""
     while (await receive())["type"] != "http.disconnect":
         pass

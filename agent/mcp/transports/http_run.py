@@ -1,4 +1,4 @@
-"""A server as an HTTP process of its own, under uvicorn."""
+"""Running a server as an HTTP process, with uvicorn."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from agent.mcp.transports.http_sessions import Serves
 
 PATH = "/mcp"
-HEAD_SECONDS = 30.0  # for a new connection to say what it wants
-GRACE_SECONDS = 2  # for answers under way when the process is told to stop
+HEAD_SECONDS = 30.0  # for the first request head on a connection
+GRACE_SECONDS = 2  # for pending responses at shutdown
 EVERYWHERE = ("", "0.0.0.0", "::")
 UNENCRYPTED = (
     "Warning: everybody on the way here can read, and change, what is said. Use --tls-cert and --tls-key, or 127.0.0.1."
@@ -35,7 +35,7 @@ ONE_HOST = "Only requests to {host} are answered. Name other hosts that lead her
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What TLS needs: files with the certificate (and those that vouch for it), and with its key."""
+    """The PEM files for TLS: the certificate chain, and the key, unless it is in the same file."""
 
     chain: str
     key: str | None = None
@@ -78,13 +78,13 @@ DEFAULTS = HttpOptions()
 def run_http(server: Serves, host: str, port: int, options: HttpOptions = DEFAULTS) -> None:
     """Serve until interrupted. The URL is printed on stderr; port 0 is any free one.
 
-    On an address of this machine alone, only pages and programs of this machine are answered. On every address
-    (`0.0.0.0`) whatever Host is asked for is answered, if `options` name none. Pages are answered where they come from.
+    On a loopback address only loopback hosts and origins are accepted. On every address (`0.0.0.0`) any Host is
+    accepted unless `options` name some, and the Origin must be the same as the Host.
 
     Raises:
-        OSError: the address cannot be had, or the certificate cannot be used.
+        OSError: the address cannot be bound, or the certificate cannot be used.
         Exception: what the server's lifespan raised.
-        KeyboardInterrupt: interrupted; every connection has been closed in order.
+        KeyboardInterrupt: interrupted, after a graceful shutdown.
     """
     certificate = options.certificate
     if certificate:
@@ -119,16 +119,16 @@ def _say(line: str) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that waits for connections. Raises OSError."""
+    """A listening socket. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.create_server((host, port), family=family, backlog=2_048)
-    # An answer is two writes, and the second must not wait until the first is acknowledged.
+    # A response is two writes; without this the second waits for the acknowledgement of the first.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
 class _OnePacket:
-    """A transport that sends what is written in one turn of the loop together: the head of an answer and its body."""
+    """A transport that joins the writes of one turn of the loop: the head of a response and its body."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -153,7 +153,7 @@ class _OnePacket:
 
 
 def _protocol() -> type[Any]:
-    """uvicorn's, with answers in one packet and no patience for heads that never end."""
+    """uvicorn's HTTP protocol, with responses in one packet and limits on the size and time of request heads."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     class Protocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]  # which one it is depends on what is installed
@@ -169,7 +169,7 @@ def _protocol() -> type[Any]:
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             self._head = 0 if self.cycle and not self.cycle.response_complete else self._head + len(data)
-            if self._head > HEAD_LIMIT:  # it never comes to the point
+            if self._head > HEAD_LIMIT:  # the head is too long
                 self.transport.close()
 
         def _give_up(self) -> None:
@@ -182,13 +182,13 @@ def _protocol() -> type[Any]:
 def uvicorn_server(
     app: HttpApp, certificate: Certificate | None = None, limits: Limits | None = None
 ) -> uvicorn.Server:
-    """Quiet, quick to answer, and quick to leave."""
+    """A uvicorn server without logs, with low latency and a short graceful shutdown."""
     import uvicorn
 
     class Quiet(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             log = logging.getLogger("uvicorn.error")
-            log.disabled = True  # what goes wrong here is for whoever started us to tell
+            log.disabled = True  # the caller reports errors
             try:
                 await super().startup(sockets)
             finally:
@@ -197,7 +197,7 @@ def uvicorn_server(
                     raise app.fault  # instead of uvicorn's own exit
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            app.end()  # uvicorn waits for streams, and a stream waits for news
+            app.end()  # uvicorn waits for open streams to end
             await super().shutdown(sockets)
 
     config = uvicorn.Config(
@@ -212,6 +212,6 @@ def uvicorn_server(
         ssl_keyfile=certificate.key if certificate else None,
         h11_max_incomplete_event_size=HEAD_LIMIT,
         timeout_graceful_shutdown=GRACE_SECONDS,
-        timeout_keep_alive=65,  # longer than those of what stands in between, so that it never hangs up on a request
+        timeout_keep_alive=65,  # longer than the usual timeouts of proxies, so that they close idle connections first
     )
     return Quiet(config)

@@ -1,4 +1,4 @@
-"""A server as an ASGI app: Streamable HTTP of both eras at one path, and the HTTP+SSE before it if wanted."""
+"""A server as an ASGI app: Streamable HTTP of both eras at one path, and optionally HTTP+SSE."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agent.mcp.transports.http_auth import WELL_KNOWN, Authorization, Authorizer
 from agent.mcp.transports.http_responses import Receive, Scope, Send, read_body, send_document, send_refusal
 from agent.mcp.transports.http_sessions import Serves, Sessions, context_of
 from agent.mcp.transports.http_stateless import Posts
-from agent.mcp.transports.sse_server import GET_PATH, POST_PATH, OldSessions
+from agent.mcp.transports.sse_server import GET_PATH, POST_PATH, SseSessions
 
 Said = Stateless | Handshaken | Refusal
 
@@ -44,21 +44,21 @@ def asgi_app(
 ) -> HttpApp:
     """An ASGI app that serves `server` at `path`, to clients of every revision.
 
-    A request of the stateless era stands for itself, so any number of workers may share the load. A session of the
-    handshake era lives in one process: `max_sessions` of them, each until nobody has used it for `idle_seconds`. Behind
-    a balancer, requests with the same `Mcp-Session-Id` must reach the same worker.
+    Stateless requests can be distributed over any number of workers. A session of the handshake era lives in one
+    process: `max_sessions` of them, each until it was idle for `idle_seconds`. Behind a load balancer, requests with
+    the same `Mcp-Session-Id` must reach the same worker.
 
     `allowed_hosts` are the names the server answers to (without port, `*` for any), `allowed_origins` the web pages
     that may call it besides its own and those on the same hosts, such as `https://app.example` (`*` for any).
-    `max_body` is in bytes; `retry` is the time in milliseconds after which a client should take up a broken stream.
-    `sse` adds the endpoints of the transport of 2024-11-05, `/sse` and `/messages`. `auth` says who is let in at all.
+    `max_body` is in bytes; `retry` is the time in milliseconds after which a client should reconnect. `sse` adds the
+    endpoints of HTTP+SSE (2024-11-05), `/sse` and `/messages`. With `auth` every request needs an access token.
 
-    Mounted in another app, which does not run its lifespan, it needs `async with app.running():` round its life.
+    Mounted in another app that does not run its lifespan, it needs `async with app.running():` in that app's lifespan.
 
     Sections "Transports, Streamable HTTP" and "Security Warning" of the specification.
     """
     sessions = Sessions(server, max_sessions, idle_seconds, retry)
-    old = OldSessions(server, max_sessions) if sse else None
+    old = SseSessions(server, max_sessions) if sse else None
     authorizer = Authorizer(auth) if auth else None
     settings = AppSettings(path, frozenset(allowed_hosts), frozenset(allowed_origins), max_body, authorizer)
     return HttpApp(server, sessions, old, settings)
@@ -66,7 +66,7 @@ def asgi_app(
 
 @dataclass(frozen=True, slots=True)
 class AppSettings:
-    """Where an app is, which requests it takes, and who may make them; without an `authorizer`, everybody."""
+    """The path of an app, and which requests it accepts; without an `authorizer`, from everybody."""
 
     path: str
     hosts: frozenset[str]
@@ -76,21 +76,21 @@ class AppSettings:
 
 
 class HttpApp:
-    """Made by `asgi_app`. `fault` is why it could not start, if it could not."""
+    """Made by `asgi_app`. `fault` is the exception that prevented its start, if there was one."""
 
-    def __init__(self, server: Serves, sessions: Sessions, old: OldSessions | None, settings: AppSettings) -> None:
+    def __init__(self, server: Serves, sessions: Sessions, old: SseSessions | None, settings: AppSettings) -> None:
         self._server, self._sessions, self._old, self._settings = server, sessions, old, settings
         self._posts = Posts(server)
         self.fault: Exception | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The block in which clients are served: what the lifespan of the app enters."""
+        """The scope in which requests are served; entered by the app's lifespan."""
         async with self._server.running(), self._posts.running(), self._sessions.running():
             yield
 
     def end(self) -> None:
-        """Let go of every client that waits, before the process stops."""
+        """End every stream, before the process stops."""
         self._server.end_subscriptions()
         self._sessions.end_all()
         if self._old:
@@ -112,7 +112,7 @@ class HttpApp:
                 is_up = True
                 await send({"type": "lifespan.startup.complete"})
                 await receive()
-        except Exception as error:  # a server's own lifespan may raise anything
+        except Exception as error:  # the server's lifespan may raise anything
             self.fault = None if is_up else error
             failed = "lifespan.shutdown.failed" if is_up else "lifespan.startup.failed"
             await send({"type": failed, "message": str(error) or type(error).__name__})
@@ -168,11 +168,11 @@ class HttpApp:
             case Stateless(Request() as request):
                 await self._posts.take(request, context_of(headers), receive, send)
             case Stateless():
-                await send_document(send, 202, b"")  # this era has no notification that could mean anything here
+                await send_document(send, 202, b"")  # no notification of this era has an effect here
             case Handshaken() as said:
                 await self._sessions.post(said, headers, receive, send)
 
-    async def _speak(self, old: OldSessions, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+    async def _speak(self, old: SseSessions, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         body = await read_body(receive, self._settings.max_body)
         if isinstance(body, Refusal):
             await send_refusal(send, body)
@@ -182,7 +182,7 @@ class HttpApp:
             await old.post(scope, headers, body, send)
 
     def _permitted(self, headers: Headers, said: Said) -> Said:
-        """The messages, if the token is enough for them."""
+        """The messages, or the refusal if the token's scopes do not cover them."""
         if isinstance(said, Refusal):
             return said
         return self._forbidden(headers, said.messages if isinstance(said, Handshaken) else (said.message,)) or said

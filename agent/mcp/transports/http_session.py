@@ -1,4 +1,4 @@
-"""A session of Streamable HTTP as a channel for its server: posts come in, what is said goes out on streams."""
+"""A session of Streamable HTTP as the server's channel: POST bodies come in, messages go out on event streams."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from agent.mcp.lifecycle import at_least
 from agent.mcp.peer import CANCELLED
 from agent.mcp.transports.event_store import EventStore, EventStream, Reader
 
-WAITING = 64  # envelopes the server may be behind
+WAITING = 64  # envelopes buffered for the server
 
 
 class HttpSession(ObjectStream[Any]):
-    """`revision` is what the handshake agreed on, empty before; `busy` counts HTTP requests that are being answered.
+    """One session. `revision` is the negotiated one, "" before; `busy` counts the HTTP requests that are open.
 
-    `owner` is whose it is, where somebody asks for that: nobody else's requests are part of it.
+    `owner` is the principal that began it, "" without authorization; requests of others are refused.
     """
 
     def __init__(self, id: str, owner: str = "") -> None:
@@ -38,9 +38,9 @@ class HttpSession(ObjectStream[Any]):
         return await self._heard.receive()
 
     async def send(self, item: Envelope | Closed) -> None:
-        """An answer goes where its question came from, what is said about a request goes with it, the rest on a GET.
+        """Responses and related messages go to the stream of their request, all others to that of the GET.
 
-        `Closed` sends away whoever waits for a request's answer; a client that can comes back for it.
+        `Closed` closes the stream of a request that is pending; the client reconnects for the rest.
         """
         if isinstance(item, Closed):
             if at_least(self.revision, "2025-11-25") and (stream := self._owed.get(item.about)):
@@ -64,14 +64,14 @@ class HttpSession(ObjectStream[Any]):
     async def post(
         self, messages: tuple[Message, ...], context: Mapping[str, Any], *, batch: bool
     ) -> EventStream | None:
-        """Hand over what was posted; what comes of it appears on the stream, if anything is asked."""
+        """Deliver messages to the server; the stream is that of the responses, if there are requests among them."""
         asked = [message.id for message in messages if isinstance(message, Request)]
         stream = self._store.open() if asked else None
         if stream:
             self._owed |= dict.fromkeys(asked, stream)
         try:
             await self._posted.send(Envelope(messages, batch, context=context))
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has just left
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has closed the channel
             self.close()
         for message in messages:
             if isinstance(message, Notification) and message.method == CANCELLED:
@@ -79,29 +79,29 @@ class HttpSession(ObjectStream[Any]):
         return stream
 
     def is_owed(self, id: RequestId) -> bool:
-        """Whether a request with this id still waits for its answer."""
+        """Whether a request with this id is pending."""
         return id in self._owed
 
     def listen(self, after: str | None) -> Reader | None:
-        """Read what belongs to no request, or the rest of the stream of event `after`; None if that is unknown."""
+        """A reader of the stream of unrelated messages, or of the rest after event `after`; None if that is unknown."""
         if after is None:
             return self._own.read()
         found = self._store.find(after)
         return found[0].read(found[1]) if found else None
 
     def answered_at_once(self, stream: EventStream) -> list[bytes]:
-        """The answers on a stream that ended with nothing else on it, and will not be asked for again."""
+        """The responses on a stream that has ended and holds nothing else; the stream is dropped."""
         self._store.drop(stream)
         return stream.all()
 
     def close(self) -> None:
-        """The server hears no more, and whoever still waits for an answer is let go."""
+        """End the server's input, and all streams."""
         self.is_closed = True
         self._posted.close()
         self._store.end_all()
 
     async def _answer(self, answer: Result | Failure) -> None:
-        data = encode(answer)  # raises before anything is changed
+        data = encode(answer)  # first, since it may raise
         match answer:
             case Result(value={"protocolVersion": str(revision)}) if not self.revision:
                 self.revision = revision
@@ -110,7 +110,7 @@ class HttpSession(ObjectStream[Any]):
             self._release(answer.id)
 
     def _release(self, id: RequestId | None) -> None:
-        """The request is answered, or no answer is wanted any more; its stream may have others to wait for."""
+        """A request is settled; its stream ends with the last of its requests."""
         stream = None if id is None else self._owed.pop(id, None)
         if stream and stream not in self._owed.values():
             stream.end()

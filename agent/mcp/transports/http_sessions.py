@@ -1,4 +1,4 @@
-"""The handshake era of Streamable HTTP, the server's end: sessions, and the requests that begin, use and end them."""
+"""Streamable HTTP of the handshake era, server side: sessions, and the requests that begin, use and end them."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ logger = logging.getLogger(__name__)
 
 Tell = Callable[[str, Params], Awaitable[None]]
 
-COMMIT_SECONDS = 1.5  # without a word, before an answer becomes a stream, which can be kept alive and resumed
-SWEEP_SECONDS = 60.0  # between two looks for sessions nobody uses
+COMMIT_SECONDS = 1.5  # of silence before a response becomes a stream, which can be kept alive and resumed
+SWEEP_SECONDS = 60.0  # between two searches for idle sessions
 
 
 class Serves(Protocol):
     """What HTTP needs of a server."""
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """The block in which it serves."""
+        """The scope in which it serves."""
         ...
 
     async def serve(self, channel: Channel, /) -> None:
@@ -54,22 +54,22 @@ class Serves(Protocol):
         ...
 
     def end_subscriptions(self) -> None:
-        """Let those go who listen for changes."""
+        """End all `subscriptions/listen` requests."""
         ...
 
 
 async def serve_contained(server: Serves, channel: ObjectStream[Any]) -> None:
-    """Serve one connection, and close it. What goes wrong in its lifespan must not end the others."""
+    """Serve one connection and close it. An exception of its lifespan must not end the others."""
     try:
         await server.serve(channel)
-    except Exception:  # whatever a server's own code may raise
+    except Exception:  # the server's lifespan may raise anything
         logger.exception("serving a client")
     finally:
         await channel.aclose()
 
 
 class Sessions:
-    """`retry` is in milliseconds: how long a client should wait before it takes up a stream again."""
+    """All sessions of an app. `retry` is the time in milliseconds after which a client should reconnect."""
 
     def __init__(self, server: Serves, limit: int, idle_seconds: float, retry: int) -> None:
         self._server, self._limit, self._idle_seconds, self._retry = server, limit, idle_seconds, retry
@@ -78,7 +78,7 @@ class Sessions:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Sessions live in this block, and end with it."""
+        """The scope in which sessions live."""
         async with background() as tasks:
             self._tasks = tasks
             tasks.start_soon(self._sweep)
@@ -105,7 +105,7 @@ class Sessions:
                 session.close()  # the handshake failed
 
     async def get(self, headers: Headers, receive: Receive, send: Send) -> None:
-        """What belongs to no request, or the rest of a stream (section "Resumability and Redelivery")."""
+        """The stream of unrelated messages, or the rest of another (section "Resumability and Redelivery")."""
         session, after = self._find(headers), headers.get(RESUME_HEADER)
         if isinstance(session, Refusal):
             await send_refusal(send, session)
@@ -146,7 +146,7 @@ class Sessions:
             await send_document(send, 202, b"")  # the client withdrew its request
 
     def _opening(self, session: HttpSession, stream: EventStream) -> bytes:
-        """A place to come back to, for clients that know what an event without data means."""
+        """The priming event, for clients that know events without data (since 2025-11-25)."""
         knows = at_least(session.revision, "2025-11-25")
         return encode_event(b"", id=stream.id_of(0), retry=self._retry) if knows else b""
 
@@ -161,7 +161,7 @@ class Sessions:
         return session
 
     def _make_room(self) -> bool:
-        """End the session that has been idle for longest: most clients never say that they have left."""
+        """End the session that was idle for longest: most clients never delete theirs."""
         idle = [session for session in self._sessions.values() if not session.busy]
         if not idle:
             return False
@@ -194,7 +194,7 @@ class Sessions:
 
 
 def context_of(headers: Headers) -> dict[str, Any]:
-    """What a server gets to know of a request besides its message."""
+    """What is passed to the server with the message of a request."""
     return {"headers": headers, "principal": headers.owner or None, "token": headers.token}
 
 

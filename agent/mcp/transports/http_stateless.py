@@ -1,4 +1,4 @@
-"""The stateless era of Streamable HTTP, the server's end: a POST stands for itself, and closing it withdraws it."""
+"""Streamable HTTP of the stateless era, server side: independent POSTs, which are cancelled by closing them."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from agent.mcp.transports.http_sessions import Serves
 
 logger = logging.getLogger(__name__)
 
-KEEPALIVE_SECONDS = 15.0  # before an answer that takes long becomes a stream, and between two signs of life on it
-STALL_SECONDS = 30.0  # for a client to take what was said to it
+KEEPALIVE_SECONDS = 15.0  # of silence before a response becomes a stream, and between keep-alives
+STALL_SECONDS = 30.0  # for a client to read what is sent
 
 
 class Posts:
-    """The requests that are being answered."""
+    """All requests that are open."""
 
     def __init__(self, server: Serves) -> None:
         self._server = server
@@ -62,10 +62,7 @@ class Posts:
 
 
 class Post:
-    """One request: its answer is a document, or the end of a stream if there is something to say before.
-
-    `scope` is that of the work on it.
-    """
+    """One request. The response is JSON, or a stream if notifications precede it; `scope` is that of its handler."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self.scope, self.is_over = anyio.CancelScope(), False
@@ -74,7 +71,7 @@ class Post:
         self._turn = anyio.Lock(fast_acquire=True)
 
     async def attend(self) -> None:
-        """Withdraw the request when its client goes away, and show it until then that the work goes on."""
+        """Cancel the handler when the client disconnects; send keep-alives until then."""
         while not self.is_over:
             with anyio.move_on_after(KEEPALIVE_SECONDS):
                 await disconnected(self._receive)
@@ -83,7 +80,7 @@ class Post:
             await self._say(KEEPALIVE)
 
     async def tell(self, method: str, params: Params) -> None:
-        """Send a notification that belongs to the request."""
+        """Send a notification on the response stream."""
         await self._say(encode_event(encode(Notification(method, params))))
 
     async def answer(self, reply: Result | Failure) -> None:
@@ -97,7 +94,7 @@ class Post:
             self.is_over = True
 
     async def _say(self, part: bytes) -> None:
-        """Send part of the stream, which begins with it."""
+        """Send part of the stream, and its head before the first."""
         async with self._speaking():
             if self.is_over:
                 return
@@ -108,7 +105,7 @@ class Post:
 
     @asynccontextmanager
     async def _speaking(self) -> AsyncIterator[None]:
-        """One after the other; a client who does not take what is said in time has gone away."""
+        """Exclusive use of `send`; a client that does not read in time is taken for disconnected."""
         try:
             with anyio.fail_after(STALL_SECONDS):
                 async with self._turn:
@@ -120,7 +117,7 @@ class Post:
 def _encoded(reply: Result | Failure) -> tuple[Result | Failure, bytes]:
     try:
         return reply, encode(reply)
-    except (TypeError, ValueError):  # the handler returned what JSON has no words for
+    except (TypeError, ValueError):  # the handler returned what JSON cannot represent
         logger.exception("writing the answer to %r", reply.id)
         failure = Failure(reply.id, INTERNAL_ERROR, "Internal error")
         return failure, encode(failure)

@@ -1,4 +1,4 @@
-"""HTTP+SSE, the transport of 2024-11-05, the server's end: a GET that lasts to hear on, POSTs to speak."""
+"""HTTP+SSE, the transport of 2024-11-05, server side: one long GET for its messages, POSTs for the client's."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from agent.mcp.transports.http_responses import (
 from agent.mcp.transports.http_sessions import Serves, context_of, serve_contained
 
 GET_PATH, POST_PATH = "/sse", "/messages"
-WAITING = 64  # messages the server may be behind
+WAITING = 64  # messages buffered for the server
 
 
-class OldSession(ObjectStream[Any]):
-    """A session as a channel for its server: everything it says goes out on `stream`. It is for `owner` alone."""
+class SseSession(ObjectStream[Any]):
+    """A session as the server's channel, whose messages go to `stream`. `owner` is the principal that began it."""
 
     def __init__(self, owner: str = "") -> None:
         self.owner = owner
@@ -42,7 +42,7 @@ class OldSession(ObjectStream[Any]):
         return await self._heard.receive()
 
     async def send(self, item: Envelope | Closed) -> None:
-        for message in item.messages if isinstance(item, Envelope) else ():  # there is no way back to a stream here
+        for message in item.messages if isinstance(item, Envelope) else ():  # this transport cannot resume a stream
             await self.stream.append(encode(message))
 
     async def send_eof(self) -> None:
@@ -54,21 +54,21 @@ class OldSession(ObjectStream[Any]):
         self._heard.close()
 
 
-class OldSessions:
+class SseSessions:
     def __init__(self, server: Serves, limit: int) -> None:
         self._server, self._limit = server, limit
-        self._sessions: dict[str, OldSession] = {}
+        self._sessions: dict[str, SseSession] = {}
 
     def end_all(self) -> None:
         for session in self._sessions.values():
             session.stream.end()
 
     async def get(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        """Begin a session, and say where to post; it ends with the connection."""
+        """Begin a session and send its `endpoint` event; it ends with the connection."""
         if len(self._sessions) >= self._limit:
             await send_refusal(send, refusal(503, INTERNAL_ERROR, "There are too many sessions; try again later."))
             return
-        id, session = secrets.token_urlsafe(24), OldSession(headers.owner)
+        id, session = secrets.token_urlsafe(24), SseSession(headers.owner)
         endpoint = f"{scope.get('root_path', '')}{POST_PATH}?session_id={id}"
         self._sessions[id] = session
         try:
@@ -80,7 +80,7 @@ class OldSessions:
             await session.aclose()
 
     async def post(self, scope: Scope, headers: Headers, body: bytes, send: Send) -> None:
-        """Take a message; the answer comes on the stream."""
+        """Deliver a message to the server; the response is sent on the stream."""
         (id, *_) = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])
         session = self._sessions.get(id)
         if session is None or session.owner != headers.owner:
@@ -91,6 +91,6 @@ class OldSessions:
         except MalformedMessage as error:
             await send_refusal(send, refusal(400, error.code, f"The body is {error}.", error.id))
             return
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has just left
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has closed the channel
             await session.posted.send(Envelope((message,), context=context_of(headers)))
         await send_document(send, 202, b"")

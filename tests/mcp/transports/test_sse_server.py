@@ -17,7 +17,7 @@ from agent.mcp.server.context import Context
 from agent.mcp.server.server import Server
 from agent.mcp.transports.http_client import http
 from agent.mcp.transports.http_server import HttpApp, asgi_app
-from agent.mcp.transports.sse_server import OldSession
+from agent.mcp.transports.sse_server import SseSession
 from tests.mcp.bridge import bridge
 from tests.mcp.sse_channel import sse
 
@@ -105,7 +105,7 @@ async def test_a_page_that_found_us_is_turned_away() -> None:
 
 
 async def test_a_session_has_no_way_back_to_a_stream() -> None:
-    session = OldSession()
+    session = SseSession()
     await session.send(Closed(1))
     assert session.stream.last == 0
     await session.send(Envelope((Notification("x"),)))
