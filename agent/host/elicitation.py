@@ -113,7 +113,7 @@ class Elicitation:
             await self._open(page)
         if id is None or BEFORE_RETRY in (params.get("_meta") or {}):  # the call is not made again before that
             return {"action": (await self._await_page(page)).verdict}
-        said = f"It waits until you are done on {question.host}: {question.url} (Ctrl-C gives up)"
+        said = f"As long as the call goes on, it waits until you are done on {question.host}: {question.url}"
         self._outbox.emit(Noticed(server, "notice", said))
         return {"action": "accept"}
 

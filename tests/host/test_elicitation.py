@@ -161,7 +161,7 @@ async def test_giving_up_a_page_is_a_refusal() -> None:
 async def test_where_the_call_goes_on_a_line_says_where_and_what_it_waits_for() -> None:
     async with scene(handshake(), {"asking": asking}, person=person(), browser=Browser()) as view:
         assert await call(view, "visit") == "accept"
-    said = f"It waits until you are done on example.com: {URL} (Ctrl-C gives up)"
+    said = f"As long as the call goes on, it waits until you are done on example.com: {URL}"
     assert [event.text for event in view.events(Noticed) if event.level == "notice"] == [said]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from agent.chat.events import Event, QuestionSettled, SampleFinished
@@ -39,6 +40,20 @@ class Sampled:
         if self.event.verdict == "accept":
             return "answered"
         return f"{_REFUSED[self.event.verdict]} {self.step}" if self.event.verdict in _REFUSED else "failed"
+
+
+def sample_lines(samples: list[Sampled]) -> list[str]:
+    """A line for each; those that the same limit stopped one after another have one together."""
+    lines = []
+    for _, group in groupby(enumerate(samples), key=_alike):
+        (_, first), *more = group
+        lines.append(first.line + (f" (and {len(more)} more like it)" if more else ""))
+    return lines
+
+
+def _alike(numbered: tuple[int, Sampled]) -> object:
+    number, one = numbered
+    return (one.event.server, one.event.model, one.stopped_by) if one.stopped_by else number
 
 
 def sampled(event: SampleFinished, before: Event | None, at: float) -> Sampled:

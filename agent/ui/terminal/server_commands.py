@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.ui.arguments import ArgumentsError
+from agent.ui.terminal.samples import sample_lines
 
 if TYPE_CHECKING:
     from agent.host.host import Host
@@ -28,7 +29,7 @@ async def sampling(chat: Chat, rest: str) -> None:
     elif rest:
         raise ArgumentsError("Say /sampling, or /sampling forget SERVER.")
     rights = [_rights(chat.host, name) for name in chat.host.connections]
-    samples = [one.line for one in chat.watcher.samples] or ["No server has asked the model yet."]
+    samples = sample_lines(chat.watcher.samples) or ["No server has asked the model yet."]
     chat.say("\n".join([*rights, "", *samples]))
 
 

@@ -11,6 +11,7 @@ import anyio
 from agent.chat.events import (
     Event,
     MessageFinished,
+    QuestionSettled,
     SampleFinished,
     ServerChanged,
     TextArrived,
@@ -22,6 +23,7 @@ from agent.chat.events import (
 )
 from agent.chat.messages import Usage
 from agent.chat.outbox import Outbox, Pending
+from agent.chat.questions import ApproveSampling
 from agent.ui.escapes import Cleaner, cleaned
 from agent.ui.lines import call_line
 from agent.ui.putting import put
@@ -90,10 +92,20 @@ class Watcher:
             case _:
                 event = cleaned(event)
         self._update(event)
-        is_told = isinstance(event, SampleFinished) and bool(self.samples[-1].stopped_by)
-        if not is_told and (drawn := self._painter.event(event)) is not None:
+        if not self._is_told(event) and (drawn := self._painter.event(event)) is not None:
             self._screen.print(self._painter.ansi(drawn, self._screen.width))
         self._before = event
+
+    def _is_told(self, event: Event) -> bool:
+        """A limit that stops a server is told once, with the question that it answered, however often that goes on."""
+        match event:
+            case SampleFinished():
+                return bool(self.samples[-1].stopped_by)
+            case QuestionSettled(ApproveSampling(server), verdict, "policy", why) if verdict != "accept":
+                last = self.samples[-1] if self.samples else None
+                return last is not None and (last.event.server, last.stopped_by) == (server, why)
+            case _:
+                return False
 
     def _update(self, event: Event) -> None:
         region = self._screen.region

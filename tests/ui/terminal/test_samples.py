@@ -10,7 +10,7 @@ from agent.chat.events import Event, Noticed, QuestionSettled, SampleFinished
 from agent.chat.messages import AssistantMessage, Usage
 from agent.chat.provider import Request
 from agent.chat.questions import ApproveSampling, ReviewSample
-from agent.ui.terminal.samples import sampled
+from agent.ui.terminal.samples import sample_lines, sampled
 
 REQUEST = ApproveSampling("notes", "openai/gpt", Request(()))
 REPLY = ReviewSample("notes", "openai/gpt", AssistantMessage(()))
@@ -35,6 +35,15 @@ def test_a_limit_and_a_person_s_no_to_either_step_are_told_apart(before: Event |
     at = time.mktime((2026, 1, 31, 9, 5, 7, 0, 0, -1))
     line = f"◇ 09:05:07 notes asked openai/gpt: {said}, no tokens, –"
     assert sampled(event, before, at).line == line
+
+
+def test_what_one_limit_stops_again_and_again_takes_one_line() -> None:
+    stop = QuestionSettled(REQUEST, "decline", "policy", LIMIT)
+    failed = SampleFinished("notes", "m", None, "error")
+    samples = [sampled(failed, before, 0) for before in (None, None, stop, stop, stop, None)]
+    lines = [line[11:] for line in sample_lines(samples)]
+    stopped = f"notes asked m: stopped at the request ({LIMIT[:-1]}), no tokens, – (and 2 more like it)"
+    assert lines == [*["notes asked m: failed, no tokens, –"] * 2, stopped, "notes asked m: failed, no tokens, –"]
 
 
 def test_what_a_person_wrote_and_what_it_cost_is_said() -> None:

@@ -115,8 +115,9 @@ async def test_text_of_another_origin_is_marked_as_what_the_server_gets() -> Non
 async def test_a_request_that_a_limit_stopped_gets_one_line_that_names_it() -> None:
     request = ApproveSampling("notes", "mock/demo", Request(()))
     async with watched() as (on, outbox, watcher):
-        outbox.emit(QuestionSettled(request, "decline", "policy", "sampling.max_x allows 2."))
-        outbox.emit(SampleFinished("notes", "mock/demo", None, "error"))
+        for _ in range(3):
+            outbox.emit(QuestionSettled(request, "decline", "policy", "sampling.max_x allows 2."))
+            outbox.emit(SampleFinished("notes", "mock/demo", None, "error"))
         outbox.emit(SampleFinished("notes", "human", None, "accept"))
         outbox.emit(QuestionSettled(ShareRoots("notes", ("/a",)), "decline", "person"))
         outbox.emit(QuestionSettled(OpenUrl("pay", "", "https://a", "a:8"), "accept", "person"))
@@ -129,7 +130,7 @@ async def test_a_request_that_a_limit_stopped_gets_one_line_that_names_it() -> N
             "›",
             "  status",
         )
-        assert [one.stopped_by for one in watcher.samples] == ["sampling.max_x allows 2.", ""]
+        assert [one.stopped_by for one in watcher.samples] == [*["sampling.max_x allows 2."] * 3, ""]
 
 
 async def test_a_result_that_is_wrapped_keeps_its_indent() -> None:
