@@ -102,16 +102,28 @@ class HandshakeClient:
                     self.agreement = await self._opening.shake_hands()
                 except (McpError, Unreadable) as refusal:
                     raise ConnectionLost(f"{error} It did not begin another: {refusal}") from error
-                await self._take_up()
+                await self._restore()
         return True
 
-    async def _take_up(self) -> None:
-        """What the old session knew, and whatever may be different in the new one."""
-        for uri in self._subscribed:
-            await self._session.request("resources/subscribe", {"uri": uri})
+    async def _restore(self) -> None:
+        """Subscribe again to what the old session was subscribed to; every list may be different in the new one."""
+        for uri in sorted(self._subscribed):
+            await self._subscribe_again(uri)
         for name in ("tools", "resources", "prompts"):
             if lifecycle.declares(self.agreement.capabilities, name):
                 self._listener.on_notification(Notification(f"notifications/{name}/list_changed", {}))
+
+    async def _subscribe_again(self, uri: str) -> None:
+        """What goes wrong with it is no answer to the call that found the session lost."""
+        from agent.mcp.exchange import SessionLost
+
+        try:
+            await self._session.request("resources/subscribe", {"uri": uri})
+        except SessionLost:
+            pass  # the call finds that out too, and the next session begins with the same subscriptions
+        except (McpError, Unreadable, ConnectionLost) as error:
+            self._subscribed.discard(uri)
+            self._listener.notice(f"The server began a new session, and no longer tells of changes to {uri}: {error}")
 
     async def _visited(self, data: Any) -> bool:
         """Whether there are pages that have to be opened before the call, and the person agreed to all of them."""

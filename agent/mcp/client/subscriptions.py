@@ -40,15 +40,17 @@ OnChange = Callable[[str, Params], None]
 
 @dataclass(slots=True, eq=False)
 class Subscription:
-    """`honoured` is what the server agreed to tell. `is_late`: what it is about may have changed unheard.
+    """`honoured` is what the server agreed to send. `is_late`: what it is about may have changed unheard.
 
-    `scope` ends it, `attempt` only the request that is open. `news` hears it if it is about a task.
+    `scope` ends it, `attempt` only the request that is open. `news` hears it if it is about a task. `callers` wait
+    for it to be settled: acknowledged, or a `fault`.
     """
 
     wanted: Wanted
     news: TaskNews | None = None
     honoured: Wanted = field(default_factory=dict)
     is_late: bool = False
+    callers: int = 0
     fault: Exception | None = None
     settled: anyio.Event = field(default_factory=anyio.Event)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -57,6 +59,10 @@ class Subscription:
     def settle(self, fault: Exception | None = None) -> None:
         self.fault = fault
         self.settled.set()
+
+    def covers(self, uri: str) -> bool:
+        """Whether the server agreed to tell of changes to this resource."""
+        return uri in _resources(self.honoured)
 
 
 class Subscriptions:
@@ -91,26 +97,36 @@ class Subscriptions:
             NotOffered: the server will not tell.
             McpError, ConnectionLost, Unreadable: it could not be asked.
         """
-        if uri in self._resources:
-            return
-        made = self._resources[uri] = Subscription({"resourceSubscriptions": [uri]})
-        self._tasks.start_soon(self._keep, made)
+        made = self._resources.get(uri) or self._begin(uri)
+        made.callers += 1
         try:
             with anyio.move_on_after(ACKNOWLEDGE_SECONDS):
                 await made.settled.wait()
-            if made.fault:
-                raise made.fault
-            if not made.settled.is_set():
-                raise Unreadable(f"The server did not say whether it tells of changes to {uri}.")
-            if uri not in made.honoured.get("resourceSubscriptions", ()):
-                raise NotOffered(f"The server does not tell of changes to {uri}.")
-        except BaseException:
-            self.remove(uri)
-            raise
+        finally:
+            made.callers -= 1
+            if not made.callers and not made.covers(uri):
+                self._drop(uri, made)
+        if made.covers(uri):
+            return
+        if made.fault:
+            raise made.fault
+        if not made.settled.is_set():
+            raise Unreadable(f"The server did not say whether it tells of changes to {uri}.")
+        raise NotOffered(f"The server does not tell of changes to {uri}.")
 
     def remove(self, uri: str) -> None:
-        if made := self._resources.pop(uri, None):
-            made.scope.cancel()
+        if made := self._resources.get(uri):
+            self._drop(uri, made)
+
+    def _begin(self, uri: str) -> Subscription:
+        made = self._resources[uri] = Subscription({"resourceSubscriptions": [uri]})
+        self._tasks.start_soon(self._keep, made)
+        return made
+
+    def _drop(self, uri: str, made: Subscription) -> None:
+        made.scope.cancel()
+        if self._resources.get(uri) is made:
+            del self._resources[uri]
 
     @contextmanager
     def following(self, task: str) -> Iterator[TaskNews]:
@@ -203,8 +219,12 @@ def without_tag(params: Params) -> Params:
 
 def missed(honoured: Wanted) -> list[tuple[str, Params]]:
     """What may have changed while nobody listened."""
-    uris = honoured.get("resourceSubscriptions")
     return [
         *((f"notifications/{name}/list_changed", Params()) for name, key in LISTS.items() if honoured.get(key)),
-        *((RESOURCE_UPDATED, {"uri": uri}) for uri in (uris if isinstance(uris, list) else ())),
+        *((RESOURCE_UPDATED, {"uri": uri}) for uri in _resources(honoured)),
     ]
+
+
+def _resources(honoured: Wanted) -> list[Any]:
+    uris = honoured.get("resourceSubscriptions")
+    return uris if isinstance(uris, list) else []

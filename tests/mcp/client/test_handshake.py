@@ -100,6 +100,48 @@ async def test_a_lost_session_is_begun_anew_and_the_request_repeated_once() -> N
     assert heard == [("notifications/tools/list_changed", {}), ("notifications/resources/list_changed", {})]
 
 
+async def test_a_subscription_that_a_new_session_refuses_is_a_notice_and_costs_nothing_else() -> None:
+    heard: list[Any] = []
+    notices: list[str] = []
+    refused: set[str] = set()
+
+    def subscribe(params: Any) -> Any:
+        uri = params["uri"]
+        return Failure(None, -32002, f"Resource not found: {uri}") if uri in refused else {}
+
+    everything = initialized(tools={}, resources={"subscribe": True})
+    server = Forgetful({"initialize": everything, "tools/call": DONE, "resources/subscribe": subscribe})
+    hearing = {"on_notification": lambda *told: heard.append(told), "on_notice": notices.append}
+    async with connected(server, **hearing) as client:
+        for uri in ("notes://1", "notes://2"):
+            await client.subscribe(uri)
+        refused.add("notes://1")
+        for _ in range(2):
+            server.forgets = 1
+            assert (await client.call_tool("x")).content == (TextContent(text="done"),)
+    assert [asked["uri"] for asked in server.asked("resources/subscribe")] == [
+        *("notes://1", "notes://2"),
+        *("notes://1", "notes://2"),
+        "notes://2",
+    ]
+    assert notices == [
+        "The server began a new session, and no longer tells of changes to notes://1: Resource not found: notes://1"
+    ]
+    assert heard == [("notifications/tools/list_changed", {}), ("notifications/resources/list_changed", {})] * 2
+
+
+async def test_a_session_that_is_lost_while_it_is_restored_keeps_its_subscriptions() -> None:
+    everything = initialized(tools={}, resources={"subscribe": True})
+    server = Forgetful({"initialize": everything, "tools/call": DONE, "resources/subscribe": {}})
+    async with connected(server) as client:
+        await client.subscribe("a:b")
+        server.forgets = 2
+        assert (await client.call_tool("x")).content == (TextContent(text="done"),)
+        server.forgets = 1
+        await client.call_tool("x")
+    assert len(server.asked("resources/subscribe")) == 3
+
+
 async def test_a_session_that_is_lost_again_at_once_is_lost() -> None:
     server = Forgetful({"tools/call": DONE})
     async with connected(server) as client:

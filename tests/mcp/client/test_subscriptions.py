@@ -74,6 +74,57 @@ async def test_a_resource_is_subscribed_to_until_nobody_wants_to_know() -> None:
     assert server.asked("notifications/cancelled")[0]["requestId"] == 3
 
 
+async def test_whoever_subscribes_at_the_same_time_waits_for_the_same_answer() -> None:
+    outcomes: list[str] = []
+
+    async def subscribe(client: Client) -> None:
+        try:
+            await client.subscribe("a:b")
+            outcomes.append("subscribed")
+        except NotOffered:
+            outcomes.append("refused")
+
+    for honoured, outcome in (({}, "refused"), (None, "subscribed")):
+        outcomes.clear()
+        server = Broadcaster(RESOURCES, honoured=honoured)
+        async with listening(server) as (client, _), anyio.create_task_group() as tasks:
+            tasks.start_soon(subscribe, client)
+            tasks.start_soon(subscribe, client)
+        assert outcomes == [outcome] * 2
+        assert len(server.asked("subscriptions/listen")) == 1
+
+
+async def test_whoever_leaves_takes_no_subscription_from_others() -> None:
+    server = Broadcaster(RESOURCES)
+    async with listening(server) as (client, heard):
+        scope = anyio.CancelScope()
+
+        async def subscribe_and_leave() -> None:
+            with scope:
+                await client.subscribe("a:b")
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(subscribe_and_leave)
+            tasks.start_soon(client.subscribe, "a:b")
+            await server.heard.wait()
+            scope.cancel()
+        with anyio.CancelScope() as late:
+            late.cancel()
+            await client.subscribe("a:b")
+        await server.say(tagged(3, UPDATED, uri="a:b"))
+        await client.ping()
+        assert server.asked("notifications/cancelled") == []
+    assert heard == [(UPDATED, {"uri": "a:b"})]
+    assert len(server.asked("subscriptions/listen")) == 1
+
+
+@pytest.mark.parametrize("honoured", [{"resourceSubscriptions": 5}, {"resourceSubscriptions": "a:b"}])
+async def test_an_agreement_that_lists_nothing_is_none(honoured: Any) -> None:
+    async with listening(Broadcaster(RESOURCES, honoured=honoured)) as (client, _):
+        with pytest.raises(NotOffered, match="The server does not tell of changes to a:b"):
+            await client.subscribe("a:b")
+
+
 async def test_what_belongs_to_no_subscription_of_ours_is_not_heard() -> None:
     server = Broadcaster(LISTS)
     async with listening(server) as (client, heard):
