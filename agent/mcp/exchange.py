@@ -1,7 +1,7 @@
-"""What a Streamable HTTP request should say and its answer means, seen from the client, with no I/O.
+"""The headers of a Streamable HTTP request, and the meaning of its response, for a client, with no I/O.
 
-One POST carries one message. What comes back is that message's affair alone: a JSON document, a stream of events, a
-receipt, or a refusal (section "Transports, Streamable HTTP").
+One POST carries one message. The response belongs to that message alone: a JSON document, a stream of events, 202
+Accepted, or an HTTP error (section "Transports, Streamable HTTP").
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Unreachable(ConnectionLost):
 
 
 class Refused(ConnectionLost):
-    """The server answered with an HTTP `status`, and with nothing that is a message."""
+    """The server answered with an HTTP `status`, and with no message."""
 
     def __init__(self, sentence: str, status: int) -> None:
         super().__init__(sentence)
@@ -39,7 +39,7 @@ class SessionLost(Refused):
 
 
 class Unauthorized(Refused):
-    """The server wants to know who asks (401). `challenge` is its `WWW-Authenticate`."""
+    """The server requires authorization (401). `challenge` is its `WWW-Authenticate`."""
 
     def __init__(self, sentence: str, challenge: str) -> None:
         super().__init__(sentence, 401)
@@ -58,24 +58,24 @@ class Sse:
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """The body has no type that tells: see what it begins with."""
+    """The content type does not tell: the beginning of the body does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Received, and nothing to say about it."""
+    """202 Accepted, or no content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Send the same to `url`, and everything after it."""
+    """A redirection: this request and later ones go to `url`."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """An error; its body says more."""
+    """An HTTP error."""
 
 
 Meaning = Json | Sse | Unnamed | Accepted | Moved | Rejected
@@ -83,7 +83,7 @@ Meaning = Json | Sse | Unnamed | Accepted | Moved | Rejected
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The first of an answer: status and headers, their names in lower case, and the URL it came from."""
+    """A response without its body: status, headers (names in lower case), and the URL it came from."""
 
     url: str
     status: int
@@ -99,7 +99,7 @@ class Head:
 class SessionHeaders:
     """The headers that every request after the handshake repeats: the id of the session, and the revision.
 
-    Revisions before 2025-06-18 do not know the header that names one.
+    Revisions before 2025-06-18 have no header for the revision.
     """
 
     id: str | None = None
@@ -121,8 +121,8 @@ class SessionHeaders:
 def post_headers(message: Message, session: SessionHeaders, context: Mapping[str, object]) -> dict[str, str]:
     """The headers of the POST that carries `message`.
 
-    `context["params"]` is what `routing.mirror` gave for the arguments of a tool. The rest stands in the message
-    itself, or was learned in the handshake; `initialize` begins a new one, and says nothing of the last.
+    `context["params"]` is what `routing.mirror` gave for the arguments of a tool. The rest comes from the message
+    itself, or from the handshake; `initialize` begins a new one, and repeats nothing of the last.
     """
     headers = {"content-type": JSON_TYPE, "accept": f"{JSON_TYPE}, {EVENT_TYPE}"}
     if isinstance(message, Request | Notification) and revision_of(message):
@@ -153,13 +153,13 @@ def read_head(head: Head) -> Meaning:
 
 
 def sniff(beginning: bytes) -> Json | Sse:
-    """What an answer that does not name its type is, by its first bytes."""
+    """The type of a body, by its first bytes."""
     start = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
     return Sse() if re.match(rb":|(?:event|data|id|retry)\s*:", start) else Json()
 
 
 def read_document(head: Head, body: bytes, about: RequestId) -> list[Envelope | Garbled | Closed]:
-    """What a whole body says in answer to request `about`. If it says nothing to that, the wait for it ends too."""
+    """The messages of a JSON body. If none of them answers request `about`, its wait ends with an error."""
     found = [attributed(item, about) for item in read_line(body)]
     if any(answers(item, about) for item in found):
         return list(found)
@@ -168,7 +168,7 @@ def read_document(head: Head, body: bytes, about: RequestId) -> list[Envelope | 
 
 
 def attributed(item: Envelope | Garbled, about: RequestId | None) -> Envelope | Garbled:
-    """An item with the request on whose stream it came. An error that could not name its request means this one."""
+    """An item with the request on whose stream it came. An error without an id is about this request."""
     if about is None:
         return item
     if isinstance(item, Garbled):
@@ -181,14 +181,14 @@ def attributed(item: Envelope | Garbled, about: RequestId | None) -> Envelope | 
 
 
 def answers(item: Envelope | Garbled, about: RequestId | None) -> bool:
-    """Whether the item ends the wait for the answer to `about`. Some servers give an id back as text."""
+    """Whether the item answers request `about`. Some servers return an id as a string."""
     if isinstance(item, Garbled):
         return item.kind == "answer" and item.id == about
     return any(isinstance(message, Result | Failure) and str(message.id) == str(about) for message in item.messages)
 
 
 def read_rejection(head: Head, body: bytes, *, in_session: bool) -> Failure | Refused:
-    """What an error means for the message it answers: a JSON-RPC error if one is in it, else a sentence."""
+    """The JSON-RPC error in the body of an HTTP error, or else a sentence about it."""
     failures = [
         message
         for item in read_line(body)
@@ -213,14 +213,14 @@ def read_rejection(head: Head, body: bytes, *, in_session: bool) -> Failure | Re
 
 
 def unexpected(head: Head, body: bytes) -> Refused:
-    """For an answer that is none."""
+    """For a response that is neither a message nor a stream."""
     kind = head.media_type or ("something without a content type" if body else "nothing")
     said = _quoted(body.decode("utf-8", "replace"))
     return Refused(f"{named(head.url)}: expected JSON or SSE, got {kind} ({head.status}){said}.", head.status)
 
 
 def _is_session_loss(head: Head, failure: Failure | None) -> bool:
-    """404 is what it should be. Some servers say 400, and what they mean in words."""
+    """The specification has 404. Some servers send 400 with a text about sessions."""
     if head.status == 404:
         return not (failure and failure.code == METHOD_NOT_FOUND)
     return head.status == 400 and failure is not None and "session" in failure.message.lower()

@@ -36,34 +36,34 @@ from agent.mcp.jsonrpc import (
 
 CANCELLED, PROGRESS = "notifications/cancelled", "notifications/progress"
 OWED_AT_ONCE = 1_024  # requests of the other side that are served at the same time
-ABANDONED_KEPT = 1_024  # abandoned requests whose late answer is dropped without a word
+ABANDONED_KEPT = 1_024  # abandoned requests whose late answer is dropped silently
 OF_JSON_RPC = range(-32768, -31999)
-"""The error codes that JSON-RPC keeps for itself and for servers; those of an application lie outside."""
+"""The error codes that JSON-RPC reserves; those of applications lie outside."""
 NEEDS_AN_ID = (METHOD_NOT_FOUND, INVALID_PARAMS)
-"""Errors that are found after the id was read: without one they are a wrong reply to a notification."""
+"""Errors that imply a readable id: without an id they are an invalid response to a notification."""
 
 
 class LocalProtocolError(Exception):
-    """We tried to say something the protocol does not allow."""
+    """This side tried to send what the protocol does not allow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The other side wants an answer."""
+    """A request of the other side."""
 
     request: Request
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The other side told us something; no answer is expected."""
+    """A notification of the other side."""
 
     notification: Notification
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Our request `id` is settled."""
+    """A response to our request `id`."""
 
     id: RequestId
     outcome: Result | Failure
@@ -71,7 +71,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """Our request `id` reports progress."""
+    """Progress of our request `id`."""
 
     id: RequestId
     params: Params
@@ -79,7 +79,7 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The other side no longer wants the answer it asked for, and may say why."""
+    """The other side cancelled its request `id`, and may say why."""
 
     id: RequestId
     reason: str = ""
@@ -87,14 +87,14 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The message broke the rules; `reply` says so to its sender."""
+    """An invalid message; `reply` is the error to answer with."""
 
     reply: Failure
 
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """An answer that belongs to no request of ours."""
+    """A response to no request of ours."""
 
     outcome: Result | Failure
 
@@ -109,7 +109,7 @@ class Peer:
         self._owing: set[RequestId] = set()
         self._abandoned: deque[RequestId] = deque(maxlen=ABANDONED_KEPT)
 
-    # What we say.
+    # Outgoing.
 
     def call(self, method: str, params: Params | None = None, *, progress: bool = False) -> Request:
         """A new request. With `progress`, its id is the progress token too (unique among those in flight)."""
@@ -135,7 +135,7 @@ class Peer:
         self._settle(id)
         return Failure(id, code, message, data)
 
-    # What we hear.
+    # Incoming.
 
     def receive(self, message: Message) -> Event | None:
         match message:
@@ -154,7 +154,7 @@ class Peer:
             case Notification(method=method, params=params) if method == CANCELLED:
                 unwanted = as_request_id((params or {}).get("requestId"))
                 if unwanted is None or unwanted not in self._owing:
-                    return Told(message)  # it crossed our answer on the wire, or ends a subscription
+                    return Told(message)  # it crossed our response on the wire, or ends a subscription
                 self._owing.discard(unwanted)
                 reason = (params or {}).get("reason")
                 return Withdrawn(unwanted, reason if isinstance(reason, str) else "")

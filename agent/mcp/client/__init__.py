@@ -1,1 +1,1 @@
-"""The client's end: how a conversation begins, and one for each era of the protocol."""
+"""The client: opening a connection, and one implementation of a session for each era of the protocol."""

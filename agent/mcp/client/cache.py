@@ -1,6 +1,6 @@
-"""Results that may be used again for a while, by the server's own hints (section "Caching", 2026-07-28), with no clock.
+"""A cache of results, kept as long as their `ttlMs` says, with no clock (section "Caching", 2026-07-28).
 
-Every client has its own, so what is private to one stays with it.
+Every client has its own, so results of private scope are never shared.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ CACHEABLE: Mapping[str, str | None] = {
     "resources/templates/list": "cursor",
     "resources/read": "uri",
 }
-"""The methods, each with the param on which its result depends."""
+"""Cacheable methods, each with the param that its result depends on."""
 
 STALE: Mapping[str, tuple[str, ...]] = {
     "notifications/tools/list_changed": ("tools/list",),
     "notifications/prompts/list_changed": ("prompts/list",),
     "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
 }
-"""What a notification makes stale."""
+"""The methods whose results a notification invalidates."""
 
 KEPT = 256  # results
 
@@ -35,14 +35,14 @@ Key = tuple[str, Any]
 
 
 def key_of(method: str, params: Params) -> Key | None:
-    """None for a request whose result is never kept."""
+    """None if results of `method` are not cacheable."""
     if method not in CACHEABLE:
         return None
     return method, params.get(CACHEABLE[method] or "")
 
 
 class Cache:
-    """`now` is any clock that only rises, in seconds."""
+    """`now` is a monotonic time in seconds."""
 
     def __init__(self) -> None:
         self._kept: dict[Key, tuple[float, Any]] = {}
@@ -53,11 +53,11 @@ class Cache:
         return result if now < expires else None
 
     def age(self, method: str) -> int:
-        """Changes whenever results of the method become stale: what was asked for before is not to be kept."""
+        """A number that changes when results of the method are invalidated: what was requested before is not stored."""
         return self._dropped.get(method, 0)
 
     def put(self, key: Key, result: Mapping[str, Any], now: float) -> None:
-        """Keep it as long as it says, which may be not at all."""
+        """Store a result for its `ttlMs`; without a positive one it is not stored."""
         ttl = result.get("ttlMs")
         if isinstance(ttl, bool) or not isinstance(ttl, int | float) or ttl <= 0:
             self._kept.pop(key, None)
@@ -68,7 +68,7 @@ class Cache:
             self._kept[key] = (now + ttl / 1_000, result)
 
     def hear(self, method: str, params: Params) -> None:
-        """Forget what a notification makes stale."""
+        """Drop the results that a notification invalidates."""
         for stale in STALE.get(method, ()):
             self.drop(stale)
         uri = params.get("uri")
@@ -87,5 +87,5 @@ class Cache:
 
 
 def _holds(resource: Any, changed: str) -> bool:
-    """A notification may name a part of the resource that was read."""
+    """Whether a change of URI `changed` affects `resource`: it may be a sub-resource."""
     return isinstance(resource, str) and is_within(changed, resource)

@@ -1,7 +1,7 @@
-"""The client's end of a session: typed calls, and answers to what the server asks in the middle of them.
+"""The client: typed calls, and answers to the requests that a server sends while one is in flight.
 
-Nothing above knows which revision is spoken: a method that the server did not declare is not called, a bad item in a
-list is left out with a notice, and what is sent has the shape of the revision agreed on.
+It hides the negotiated revision: methods that the server did not declare are not called, an invalid item in a list is
+left out with a notice, and what is sent has the shape of that revision.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ALL_CAPABILITIES: lifecycle.Capabilities = {"sampling": {}, "elicitation": {}, "
 
 
 class Dialect(Protocol):
-    """How the two sides talk in one era. The results are as they came, and complete."""
+    """The calls as one era of the protocol makes them. Results are complete, and as they were received."""
 
     agreement: Agreement
 
@@ -65,13 +65,13 @@ class Client:
     newest revision: `{"sampling": {"tools": {}}, "elicitation": {"form": {}}, "roots": {"listChanged": True}}`; the
     default is sampling, forms and roots.
 
-    `on_notification(method, params)` hears what the server tells, `on_notice(text)` what a person may want to know
-    about a server that does not keep the rules, `on_deprecated(text)`, or else `on_notice` too, what it uses although
-    the protocol is about to let go of it. All are called from the reader: they are plain functions, and must not block.
+    `on_notification(method, params)` is called with each notification, `on_notice(text)` with a sentence for people
+    about a server that violates the protocol, `on_deprecated(text)`, or else `on_notice` too, with one about a
+    deprecated feature it uses. All are called from the reader: they are plain functions, and must not block.
 
-    `protocol` is the one revision to speak, or "auto" to find out what the server speaks; `verdicts` remembers that
-    from one time to the next. `trace` is asked for the trace context of each request. A server of the handshake era is
-    pinged every `ping_seconds`, or never with 0; that it does not answer is a notice.
+    `protocol` is the one revision to speak, or "auto" to find out what the server speaks; `verdicts` stores what was
+    found out for the next connection. `trace` is asked for the trace context of each request. A server of the
+    handshake era is pinged every `ping_seconds`, or never with 0; a ping without a response is a notice.
 
     Entering connects and agrees on a revision; leaving is bounded in time, whatever the server does. It may be entered
     again after that, for another connection.
@@ -150,7 +150,7 @@ class Client:
                     tasks.start_soon(heartbeat, self._dialect.ping, self._ping_seconds, self._listener.notice)
             yield
 
-    # What was settled at the beginning.
+    # What was negotiated.
 
     @property
     def revision(self) -> str:
@@ -231,7 +231,7 @@ class Client:
         return wire.read_completion(await self._dialect.request("completion/complete", params))
 
     async def ping(self) -> None:
-        """Ask for a sign of life (section "Ping")."""
+        """Check that the server responds (section "Ping")."""
         await self._dialect.ping()
 
     async def set_logging_level(self, level: str) -> None:
@@ -239,9 +239,9 @@ class Client:
         await self._dialect.set_logging_level(level)
 
     async def subscribe(self, uri: str) -> None:
-        """Ask to be told of changes by "notifications/resources/updated" (section "Resources, subscriptions").
+        """Subscribe to "notifications/resources/updated" of a resource (section "Resources, subscriptions").
 
-        One that comes after a break in the connection may mean only that something was missed.
+        One that comes after the connection was lost may mean only that updates may have been missed.
         """
         await self._dialect.subscribe(uri)
 
@@ -249,7 +249,7 @@ class Client:
         await self._dialect.unsubscribe(uri)
 
     async def roots_changed(self) -> None:
-        """Tell the server that its roots are others now, if that was declared (section "Roots")."""
+        """Notify the server that the roots have changed, if `listChanged` was declared (section "Roots")."""
         await self._dialect.roots_changed()
 
     async def _list(self, method: str) -> list[Any]:
@@ -264,7 +264,7 @@ def _check_plain(callback: Callable[..., Any] | None) -> None:
 
 
 def _check_json(name: str, params: Params) -> None:
-    """Nothing that JSON has no words for is to reach the tool as something else."""
+    """Raises ValueError for what JSON cannot represent, instead of sending something else."""
     try:
         if not has_json_numbers(params):
             raise ValueError(f"The arguments for {name} hold NaN or an infinite number, which JSON has not.")
@@ -273,7 +273,7 @@ def _check_json(name: str, params: Params) -> None:
 
 
 def _reading(progress: Progress) -> OnProgress:
-    """From the params of "notifications/progress", which may hold anything, to a call."""
+    """A handler of the params of "notifications/progress", which may be malformed, that calls `progress`."""
 
     def on_progress(params: Params) -> None:
         done, total, message = params.get("progress"), params.get("total"), params.get("message")

@@ -1,4 +1,4 @@
-"""Tools that run as tasks only, as revision 2025-11-25 has them (section "Utilities, Tasks"; experimental there)."""
+"""Tools that run as tasks, as in revision 2025-11-25, where they are experimental (section "Utilities, Tasks")."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Request = Callable[[str, Params, OnProgress | None, OnSending | None], Awaitable
 
 
 def runs_tools(agreement: Agreement) -> bool:
-    """Whether the server declared that it runs tools as tasks."""
+    """Whether the server declared `tasks.requests.tools.call`."""
     return agreement.revision == "2025-11-25" and declares(agreement.capabilities, "tasks", "requests", "tools", "call")
 
 
 def required(page: Any, agreement: Agreement) -> set[str]:
-    """The tools of a page of `tools/list` that cannot be called in any other way."""
+    """The tools in a page of `tools/list` whose `taskSupport` is `required`."""
     tools = page.get("tools") if isinstance(page, dict) and runs_tools(agreement) else None
     return {
         name
@@ -36,14 +36,14 @@ def required(page: Any, agreement: Agreement) -> set[str]:
 
 
 class LateProgress:
-    """Progress of calls that were answered with a task: their tokens count until the task has ended."""
+    """Progress of calls that became tasks: their progress tokens are valid until the task has ended."""
 
     def __init__(self) -> None:
         self._by_token: dict[RequestId, OnProgress] = {}
 
     @contextmanager
     def heard_by(self, on_progress: OnProgress) -> Iterator[OnSending]:
-        """As long as the block lasts, for the requests that what it gives is told of."""
+        """While the block lasts, pass on the progress of the requests whose ids are given to what it yields."""
         tokens: list[RequestId] = []
 
         def begin(token: RequestId) -> None:
@@ -67,7 +67,7 @@ class LateProgress:
 async def run(params: Params, request: Request, on_progress: OnProgress | None, late: LateProgress) -> Any:
     """The result of a call that runs as a task. Leaving early cancels it.
 
-    What the server wants to know in between it asks as always, as soon as it is asked for the result.
+    Input that the task requires is requested by the server as usual, once `tasks/result` is sent.
     """
     if on_progress is None:
         return await _result(await request("tools/call", {**params, "task": {}}, None, None), request, _ignore)
@@ -78,7 +78,7 @@ async def run(params: Params, request: Request, on_progress: OnProgress | None, 
 
 
 class _Reports:
-    """What the server reports, and in between that we looked: a sign of life that says nothing else."""
+    """The progress that the server reports, and each poll of the task in between, which shows that it is alive."""
 
     def __init__(self, on_progress: OnProgress) -> None:
         self._on_progress = on_progress
@@ -94,7 +94,7 @@ class _Reports:
 
 
 def _ignore(looks: int, note: str) -> None:
-    """Nobody wants to know."""
+    """The caller asked for no progress."""
 
 
 async def _result(created: Any, request: Request, on_look: Callable[[int, str], None]) -> Any:

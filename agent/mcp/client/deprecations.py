@@ -1,4 +1,4 @@
-"""What a server uses although the protocol is about to let go of it, with no I/O (section "Deprecated")."""
+"""Deprecated features that a server uses, with no I/O (section "Deprecated")."""
 
 from __future__ import annotations
 

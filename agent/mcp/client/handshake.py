@@ -1,4 +1,4 @@
-"""A client's conversation in the handshake era: a session, begun anew if it was lost, and calls that run as tasks."""
+"""The client in the handshake era: a session, which is replaced if the server lost it, and calls that run as tasks."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ class HandshakeClient:
             await self._session.notify("notifications/roots/list_changed")
 
     async def _began_anew(self, error: ConnectionLost, agreement: lifecycle.Agreement) -> bool:
-        """Whether the loss was that of a session over HTTP, and there is another one now (section "Sessions").
+        """Whether the server lost the session, and there is a new one now (section "Session Management").
 
-        `agreement` is the one of the request that found out: the first one to do so begins anew for all of them.
+        `agreement` is that of the request that failed: the first one to fail begins a new session for all of them.
         """
         from agent.mcp.exchange import SessionLost
 
@@ -106,7 +106,7 @@ class HandshakeClient:
         return True
 
     async def _restore(self) -> None:
-        """Subscribe again to what the old session was subscribed to; every list may be different in the new one."""
+        """Renew the subscriptions of the old session. Every list may have changed with the new one."""
         for uri in sorted(self._subscribed):
             await self._subscribe_again(uri)
         for name in ("tools", "resources", "prompts"):
@@ -114,7 +114,7 @@ class HandshakeClient:
                 self._listener.on_notification(Notification(f"notifications/{name}/list_changed", {}))
 
     async def _subscribe_again(self, uri: str) -> None:
-        """What goes wrong with it is no answer to the call that found the session lost."""
+        """A failure is not that of the call which found the session lost, so it becomes a notice."""
         from agent.mcp.exchange import SessionLost
 
         try:
@@ -126,7 +126,7 @@ class HandshakeClient:
             self._listener.notice(f"The server began a new session, and no longer tells of changes to {uri}: {error}")
 
     async def _visited(self, data: Any) -> bool:
-        """Whether there are pages that have to be opened before the call, and the person agreed to all of them."""
+        """Whether the error requires URL elicitations, and the person accepted all of them."""
         pages = data.get("elicitations") if isinstance(data, dict) else None
         if self.agreement.revision != "2025-11-25" or not isinstance(pages, list) or not pages:
             return False
@@ -143,7 +143,7 @@ class HandshakeClient:
         return all(isinstance(answer, Mapping) and answer.get("action") == "accept" for answer in answers.values())
 
     async def _wants_a_task(self, name: str, error: McpError) -> bool:
-        """Whether the refusal means that the tool runs as a task only, which is in the list of tools."""
+        """Whether the error means that the tool runs only as a task, which `tools/list` shows."""
         if error.code not in (METHOD_NOT_FOUND, INVALID_REQUEST) or not core_tasks.runs_tools(self.agreement):
             return False
         await read_all(self.page, "tools/list", self._listener.notice)

@@ -1,4 +1,4 @@
-"""A sign of life that is asked for now and then (section "Utilities, Ping"; the stateless era has none)."""
+"""Periodic pings (section "Utilities, Ping"; the stateless era has none)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from agent.mcp.envelope import ConnectionLost
 from agent.mcp.session import McpError, Unreadable
 from agent.mcp.wire import Notice
 
-ANSWER_SECONDS = 30.0  # for the answer, which takes no work
+ANSWER_SECONDS = 30.0  # for the answer
 
 
 async def heartbeat(ping: Callable[[], Awaitable[None]], seconds: float, notice: Notice) -> None:
-    """Ask every `seconds`, for ever; `notice` is told when the answers cease, and when they come again."""
+    """Ping every `seconds`, until cancelled; `notice` is called when the answers cease, and when they resume."""
     was_there = True
     while True:
         await anyio.sleep(seconds)
@@ -31,7 +31,7 @@ async def _is_there(ping: Callable[[], Awaitable[None]]) -> bool:
         try:
             await ping()
         except (McpError, Unreadable):
-            return True  # it answered, after a fashion
+            return True  # it is there, whatever it answered
         except ConnectionLost:
             return False
         return True

@@ -17,7 +17,7 @@ Answer = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
 OnNotification = Callable[[str, Params], None]
 OnNotice = Callable[[str], None]
 Intercept = Callable[[str, Params], Params | None]
-"""Hears a notification first, and gives what everybody else is told; None for nothing."""
+"""Called with a notification first; gives the params to pass on, or None to drop it."""
 
 TROUBLES = 20  # different ones that are reported; the same one is reported once
 
@@ -56,7 +56,7 @@ class Listener:
     def on_notification(self, notification: Notification) -> None:
         method, said = notification.method, notification.params or {}
         params = self.intercept(method, said) if self.intercept else said
-        if params is None or method == PROGRESS:  # of what nobody waits for any more
+        if params is None or method == PROGRESS:  # of a request that has ended
             return
         if method == "notifications/message":
             self.note_deprecated(deprecated(method, params, self.revision))
@@ -70,7 +70,7 @@ class Listener:
             self.notice(text)
 
     def note_deprecated(self, sentence: str | None) -> None:
-        """What the server uses although it is deprecated, once each; None if it is not."""
+        """Report a use of a deprecated feature, each once; None is not reported."""
         if sentence and sentence not in self._reported:
             self._reported.add(sentence)
             if self._on_deprecated:
@@ -82,7 +82,7 @@ class Listener:
 
 
 def _within_task(answer: Mapping[str, Any], params: Params) -> Mapping[str, Any]:
-    """The answer, named as part of the task in which it was asked for (section "Tasks", 2025-11-25)."""
+    """The answer, with the related task of the request in its `_meta` (section "Tasks", 2025-11-25)."""
     asked, own = params.get("_meta"), answer.get("_meta") or {}
     if not isinstance(asked, dict) or RELATED_TASK not in asked:
         return answer
@@ -90,7 +90,7 @@ def _within_task(answer: Mapping[str, Any], params: Params) -> Mapping[str, Any]
 
 
 def _describe(trouble: Garbled | Stray) -> tuple[str, str]:
-    """What kind of trouble it is, and a sentence about it."""
+    """A key for trouble of the same kind, and a sentence about it."""
     match trouble:
         case Stray(Failure(code=code, message=message)):
             return message, f"The server reports an error that belongs to no request: {message} (code {code})."

@@ -1,4 +1,4 @@
-"""Which arguments of which tools go into headers too (section "Transports, Streamable HTTP, custom headers")."""
+"""The tool arguments that are mirrored in headers (section "Transports, Streamable HTTP, custom headers")."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent.mcp.wire import Notice
 
 
 class Mirrors:
-    """Learns from lists of tools. `strict` is the duty of a client over HTTP to offer no tool that breaks the rules."""
+    """Reads `x-mcp-header` from lists of tools. `strict`, required over HTTP: leave out tools that use it wrongly."""
 
     def __init__(self, notice: Notice, *, strict: bool) -> None:
         self._notice, self._strict = notice, strict
@@ -18,20 +18,20 @@ class Mirrors:
         self._refused: set[str] = set()
 
     def learn(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """The page of a list, without what may not be offered."""
+        """The page of a list, without the tools that have to be left out."""
         tools = result.get("tools")
         if not isinstance(tools, list):
             return dict(result)
         return {**result, "tools": [tool for tool in tools if self._admits(tool)]}
 
     def headers(self, params: Mapping[str, Any]) -> dict[str, str | int | bool]:
-        """What the call of a tool mirrors."""
+        """The headers that mirror the arguments of a call."""
         which = self._known.get(params.get("name", ""), ())
         return mirror(params.get("arguments"), which) if which else {}
 
     def _admits(self, tool: Any) -> bool:
         if not isinstance(tool, dict) or not isinstance(name := tool.get("name"), str):
-            return True  # the reader of the list has more to say about it
+            return True  # reported by the reader of the list
         try:
             self._known[name] = mirrored_arguments(tool.get("inputSchema"))
         except ValueError as fault:

@@ -1,9 +1,9 @@
-"""How a client begins: it finds out which era a server belongs to, and agrees with it on a revision.
+"""How a client opens a session: it finds out which era a server belongs to, and negotiates the revision.
 
-Three things are not known beforehand: whether the server speaks without a handshake, whether it bears being asked, and
-how long it takes to say anything at all. So the first question is `server/discover`. Where the answer is that of an
-older server, or is late, the handshake follows on the same connection; a server that exits over the question is started
-once more and hears the handshake first. What was found may be remembered, and is only where the next time begins.
+Three things are unknown at first: whether the server is stateless, whether it survives a request before `initialize`,
+and how long it takes to start. So the first request is `server/discover`. If the answer is that of an older server, or
+is late, `initialize` follows on the same connection; a server that exits over `server/discover` is started once more,
+with `initialize` first. The outcome may be stored, and decides only what is tried first the next time.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from agent.mcp.lifecycle import HANDSHAKE_REVISIONS, STATELESS_REVISIONS, Agreem
 from agent.mcp.session import McpError, Session, Unreadable, open_session
 
 AUTO = "auto"
-PROBE_SECONDS = 2.0  # for the answer, from the server's first sign of life
-SILENCE_SECONDS = 5.0  # for a sign of life, before the handshake is tried as well
-TIMES_ASKED = 2  # for a server that wants to be asked in another revision
+PROBE_SECONDS = 2.0  # for the answer, from the first message of the server
+SILENCE_SECONDS = 5.0  # for a first message, before the handshake is tried as well
+TIMES_ASKED = 2  # for a server that asks for another revision
 
 
 class Verdicts(Protocol):
-    """Which revision each server turned out to speak, kept from one time to the next. Keys may hold secrets."""
+    """A store of the revision that each server turned out to speak. Keys may contain secrets."""
 
     def get(self, key: str, /) -> str | None: ...
 
@@ -50,7 +50,7 @@ class Verdicts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """How a client wants to begin. `protocol` is a revision, or "auto"."""
+    """What a client says of itself, and which revision it wants: `protocol` is one, or "auto"."""
 
     client: Mapping[str, Any]
     protocol: str = AUTO
@@ -61,7 +61,7 @@ class Introduction:
 async def open_conversation(
     transport: Transport, listener: Listener, introduction: Introduction
 ) -> AsyncIterator[tuple[Opening, Agreement]]:
-    """The beginning of a session, and what was agreed on in it.
+    """An open session, and what was negotiated.
 
     Raises:
         ConnectionLost: no connection, or (HandshakeFailed) no common revision.
@@ -91,7 +91,7 @@ async def open_conversation(
 
 
 def key_of(transport: Transport) -> str:
-    """Whom a transport leads to. Empty for one that does not know, and cannot be entered again."""
+    """What identifies the server of a transport; empty for a transport that cannot tell, nor be entered again."""
     if isinstance(transport, Addressed):
         return transport.key
     if isinstance(transport, Located):
@@ -102,7 +102,7 @@ def key_of(transport: Transport) -> str:
 
 
 class Opening:
-    """The beginning of one session, or of another one in its place. `key` says whom it leads to, if that is known."""
+    """Opens a session, or a new one in its place. `key` identifies the server, if that is known."""
 
     def __init__(self, session: Session, listener: Listener, client: Mapping[str, Any], key: str = "") -> None:
         self.session, self.listener, self.key, self._client = session, listener, key, client
@@ -112,7 +112,7 @@ class Opening:
         return self.key.startswith(("http://", "https://"))
 
     def meta(self, revision: str) -> dict[str, Any]:
-        """What a request of the stateless era says in place of the handshake."""
+        """The `_meta` of every request in the stateless era, which replaces the handshake."""
         return lifecycle.request_meta(revision, self.listener.declared, self._client)
 
     async def begin(self, protocol: str, shakes_first: bool) -> Agreement:
@@ -129,7 +129,7 @@ class Opening:
         return await self._find_out()
 
     async def _insist(self, protocol: str) -> Agreement:
-        """On the stateless era. A server of it need not be able to say what it has."""
+        """On the stateless era. Its servers need not implement `server/discover`."""
         match await self.discover():
             case Modern(agreement):
                 return agreement
@@ -152,7 +152,7 @@ class Opening:
             return probe.outcome.agreement
 
     async def _shake_hands_or_hear_why_not(self) -> Agreement:
-        """A server that was too slow for the probe may refuse the handshake, since it belongs to the other era."""
+        """A stateless server that was too slow for the probe refuses `initialize`."""
         try:
             return await self.shake_hands()
         except McpError as refusal:
@@ -166,7 +166,7 @@ class Opening:
             raise
 
     async def discover(self) -> Finding:
-        """Raises HandshakeFailed if the server speaks no revision that we do."""
+        """Raises HandshakeFailed if there is no common revision."""
         finding: Finding = Again(STATELESS_REVISIONS[-1])
         for _ in range(TIMES_ASKED):
             if isinstance(finding, Again):
@@ -187,7 +187,7 @@ class Opening:
         return read_discovery(said)
 
     async def shake_hands(self, wanted: str | None = None) -> Agreement:
-        """Raises HandshakeFailed if there is no common revision, or it is not the one that is wanted."""
+        """Raises HandshakeFailed if there is no common revision, or it is not `wanted`."""
         offered = [wanted or lifecycle.NEWEST_HANDSHAKE]
         while True:
             self.listener.revision = offered[-1]
@@ -206,7 +206,7 @@ class Opening:
 
 
 class Probe:
-    """`server/discover` on its way. If its answer comes during the handshake after all, it cuts `handshake` short."""
+    """A `server/discover` in flight. An answer that arrives during the handshake cancels `handshake`."""
 
     def __init__(self, session: Session, discover: Callable[[], Awaitable[Finding]]) -> None:
         self._session, self._discover = session, discover
@@ -224,7 +224,7 @@ class Probe:
         self._settled.set()
 
     async def finding(self) -> Finding | Exception | None:
-        """What came of it; None if that takes longer than it may, or leaves the caller too little time."""
+        """The outcome; None if it takes too long, or leaves the caller too little time for a handshake."""
         spare = (anyio.current_effective_deadline() - anyio.current_time()) / 2
         with anyio.move_on_after(min(SILENCE_SECONDS, spare)):
             await self._session.heard.wait()
@@ -235,7 +235,7 @@ class Probe:
 
 
 def _was_answered(error: ConnectionLost) -> bool:
-    """Whether something came back. A server that cannot be reached, or wants to know who asks, shows no era."""
+    """Whether there was an HTTP answer that tells the era, which neither a network error nor a 401 does."""
     from agent.mcp.exchange import Unauthorized, Unreachable
 
     return not isinstance(error, Unauthorized | Unreachable)

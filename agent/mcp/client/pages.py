@@ -1,4 +1,4 @@
-"""Lists that come in pages (section "Utilities, Pagination")."""
+"""Paginated lists (section "Utilities, Pagination")."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from agent.mcp import wire
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params
 from agent.mcp.session import McpError
 
-PAGES = 1_000  # of one list that are asked for
+PAGES = 1_000  # of one list that are requested
 
 FetchPage = Callable[[str, Params | None], Awaitable[Any]]
 
 
 async def read_all(fetch: FetchPage, method: str, notice: wire.Notice) -> list[Any]:
-    """Every item once, in the server's order: follows cursors until there is none, or one comes back.
+    """Every item once, in the server's order: follows cursors until there is none, or one is repeated.
 
-    A list that changes while it is read may make a cursor void; it is then read once more from the beginning.
+    A list that changes while it is read may invalidate a cursor; it is then read once more from the beginning.
     """
     try:
         return await _read(fetch, method, notice)
@@ -26,7 +26,7 @@ async def read_all(fetch: FetchPage, method: str, notice: wire.Notice) -> list[A
 
 
 class StaleCursor(McpError):
-    """The server no longer knows a cursor that it gave."""
+    """The server no longer accepts a cursor that it gave."""
 
 
 async def _read(fetch: FetchPage, method: str, notice: wire.Notice) -> list[Any]:

@@ -1,7 +1,7 @@
-"""What a server's first answer says of the era it belongs to, with no I/O (section "Versioning", 2026-07-28).
+"""The era of a server, by its answer to `server/discover`, with no I/O (section "Versioning", 2026-07-28).
 
-A server of the stateless era answers `server/discover`. What an older one does with it nobody knows: any error,
-nonsense or silence means only that a handshake is to be tried.
+A server of the stateless era answers it. An older one may do anything: any other error, an unreadable answer or none
+means only that a handshake is to be tried.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from agent.mcp.protocol import HEADER_MISMATCH, MISSING_CAPABILITY, SERVER_KEY, 
 
 @dataclass(frozen=True, slots=True)
 class Modern:
-    """It belongs to the stateless era."""
+    """A server of the stateless era."""
 
     agreement: Agreement
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """So it does, and wants to be asked in another revision."""
+    """A server of the stateless era that requires another revision."""
 
     revision: str
 
 
 @dataclass(frozen=True, slots=True)
 class Older:
-    """Nothing that a server of the stateless era would say. `code` is its error, if it was one."""
+    """No answer of the stateless era. `code` is that of the error, if it was one."""
 
     code: int | None = None
 
@@ -47,10 +47,10 @@ Finding = Modern | Again | Older
 
 
 def read_discovery(result: Any) -> Finding:
-    """What the result of `server/discover` says.
+    """What a result of `server/discover` means.
 
     Raises:
-        HandshakeFailed: the server belongs to a later revision than we do.
+        HandshakeFailed: the server speaks only later revisions.
     """
     said = result if isinstance(result, dict) else {}
     if (said.get("resultType") or "complete") != "complete" or not (supported := revisions(said, "supportedVersions")):
@@ -62,10 +62,10 @@ def read_discovery(result: Any) -> Finding:
 
 
 def read_refusal(code: int, message: str, data: Any) -> Finding:
-    """What an error in answer to `server/discover` says.
+    """What an error in answer to `server/discover` means.
 
     Raises:
-        HandshakeFailed: the server belongs to the stateless era, and to no revision of it that we speak.
+        HandshakeFailed: the server belongs to the stateless era, and there is no common revision of it.
     """
     if code in (HEADER_MISMATCH, MISSING_CAPABILITY):
         return Modern(undeclared())
@@ -80,14 +80,14 @@ def read_refusal(code: int, message: str, data: Any) -> Finding:
 
 
 def is_modern_refusal(code: int, data: Any) -> bool:
-    """Whether `initialize` was refused as a server of the stateless era would."""
+    """Whether this error in answer to `initialize` is that of a server of the stateless era."""
     return code == METHOD_NOT_FOUND or (
         code == UNSUPPORTED_REVISION and newest(revisions(data, "supported")) is not None
     )
 
 
 def undeclared() -> Agreement:
-    """For a server of the stateless era that does not say what it has."""
+    """For a server of the stateless era that does not implement `server/discover`."""
     return Agreement(STATELESS_REVISIONS[-1], declared=False)
 
 
@@ -105,6 +105,6 @@ def _without_ours(supported: Sequence[str]) -> Older:
 
 
 def revisions(holder: Any, name: str) -> list[str]:
-    """The revisions listed in a member of what may be no object."""
+    """The revisions listed in a member of `holder`, which may be malformed."""
     found = holder.get(name) if isinstance(holder, dict) else None
     return [revision for revision in found if isinstance(revision, str)] if isinstance(found, list) else []

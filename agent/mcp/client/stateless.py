@@ -1,4 +1,4 @@
-"""A client's conversation in the stateless era: requests that stand for themselves, and may meet with questions."""
+"""The client in the stateless era: self-contained requests, which the server may answer with input requests."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from agent.mcp.jsonrpc import INVALID_PARAMS, Notification, Params
 from agent.mcp.lifecycle import Agreement, NotOffered
 from agent.mcp.session import McpError, OnProgress, OnSending, Unreadable
 
-ROUNDS = 10  # in which one request may be answered with questions
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.25  # seconds before asking again where the server has neither answer nor question
+ROUNDS = 10  # of input requests that one request may be answered with
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.25  # seconds before a retry where only a `requestState` was given
 
 
 class StatelessClient:
-    """Implements `agent.mcp.client.client.Dialect`. It hears of changes in tasks of `background`."""
+    """Implements `agent.mcp.client.client.Dialect`. Its subscriptions run in `background`."""
 
     def __init__(
         self, opening: Opening, agreement: Agreement, background: TaskGroup, trace: TraceContext | None
@@ -48,7 +48,7 @@ class StatelessClient:
         try:
             return await self.request(method, params)
         except McpError as error:
-            if error.code == INVALID_PARAMS:  # a cursor of a list that is another one now
+            if error.code == INVALID_PARAMS:  # a cursor of a list that has changed
                 self._cache.drop(method)
             raise
 
@@ -71,7 +71,7 @@ class StatelessClient:
         return await self.request("tools/call", params, on_progress)
 
     async def ping(self) -> None:
-        """This era has no word for it; the question that every server answers will do."""
+        """This era has no ping; `server/discover`, which every server answers, takes its place."""
         await self._requests.send("server/discover", {})
 
     async def set_logging_level(self, level: str) -> None:
@@ -88,12 +88,12 @@ class StatelessClient:
         self._subscriptions.remove(uri)
 
     async def roots_changed(self) -> None:
-        """Nobody keeps a list of our roots in this era."""
+        """Nothing to do: servers of this era keep no list of roots."""
 
     async def _converse(
         self, method: str, params: Params, on_progress: OnProgress | None
     ) -> tuple[Mapping[str, Any], bool]:
-        """The complete result, and whether anything was asked before it."""
+        """The complete result, and whether input was requested before it."""
         added: Params = {}
         for round in range(ROUNDS):
             result = await self._requests.send(method, params | added, on_progress)
@@ -125,7 +125,7 @@ class StatelessClient:
         await self._requests.send("subscriptions/listen", params, on_sending=on_sending)
 
     def _hear(self, method: str, params: Params) -> Params | None:
-        """Before anybody else does. Who is told need not know of subscriptions."""
+        """Implements `agent.mcp.client.listener.Intercept`: hides what belongs to the subscriptions themselves."""
         if self._subscriptions.hear(method, params):
             return None
         self._cache.hear(method, params)

@@ -1,4 +1,4 @@
-"""One request of the stateless era on its way: what it says of itself, and what it says better the second time."""
+"""Sending one request of the stateless era: its `_meta`, its headers, and one retry where that can succeed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from agent.mcp.protocol import HEADER_MISMATCH, LOG_LEVEL_KEY, MISSING_CAPABILIT
 from agent.mcp.session import McpError, OnProgress, OnSending, Session, Unreadable
 
 REPEATABLE = frozenset({*CACHEABLE, "prompts/get", "completion/complete"})
-"""What may be asked again where the answer was lost on its way: nothing comes of it but the answer."""
+"""Methods without side effects, which are sent again if the answer was lost."""
 
 
 class StatelessRequests:
-    """`meta` goes with every request; `list_tools` learns anew what the server wants mirrored."""
+    """`meta` goes with every request; `list_tools` reads again which arguments are mirrored in headers."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class StatelessRequests:
     async def send(
         self, method: str, params: Params, on_progress: OnProgress | None = None, on_sending: OnSending | None = None
     ) -> dict[str, Any]:
-        """The result, of whatever kind.
+        """The result, of any `resultType`.
 
         Raises:
             McpError, ConnectionLost: as `Session.request` does.
@@ -48,7 +48,7 @@ class StatelessRequests:
         try:
             result = await self._send(method, params, on_progress, on_sending)
         except McpError as error:
-            if not await self._can_do_better(method, error):
+            if not await self._can_retry(method, error):
                 raise _explained(error) from None
             result = await self._send(method, params, on_progress, on_sending)
         except ConnectionLost as error:
@@ -72,8 +72,8 @@ class StatelessRequests:
             context={"params": mirrored} if mirrored else None,
         )
 
-    async def _can_do_better(self, method: str, error: McpError) -> bool:
-        """Whether the error says how: another revision, or other headers (section "Error codes", 2026-07-28)."""
+    async def _can_retry(self, method: str, error: McpError) -> bool:
+        """Whether a retry can succeed, with another revision or other headers (section "Error codes", 2026-07-28)."""
         if error.code == UNSUPPORTED_REVISION and (mutual := newest(revisions(error.data, "supported"))):
             self._meta[REVISION_KEY] = mutual
             return True
@@ -84,14 +84,14 @@ class StatelessRequests:
 
 
 def _is_of_its_stream(error: ConnectionLost) -> bool:
-    """Whether only the stream of this one request is gone. A refusal would be one again."""
+    """Whether only the stream of this request was lost. A request that was refused would be refused again."""
     from agent.mcp.exchange import Refused
 
     return not isinstance(error, Refused)
 
 
 def _explained(error: McpError) -> McpError:
-    """The error, or a sentence about what the server misses."""
+    """The error, or one that names the capabilities which the server requires."""
     if error.code != MISSING_CAPABILITY:
         return error
     needed = error.data.get("requiredCapabilities") if isinstance(error.data, dict) else None

@@ -1,7 +1,7 @@
-"""Hearing of changes in the stateless era: a request for each subject, open as long as somebody wants to know.
+"""Subscriptions in the stateless era: a `subscriptions/listen` request for each subject, open as long as it is wanted.
 
-Nothing is repeated for those who were away. So whenever a stream has to be taken up again, everything it is about
-counts as changed. Section "Utilities, Subscriptions" (2026-07-28).
+Notifications are not replayed. So whenever a stream had to be opened again, everything it is about counts as changed.
+Section "Utilities, Subscriptions" (2026-07-28).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from agent.mcp.peer import CANCELLED
 from agent.mcp.protocol import ACKNOWLEDGED, RESOURCE_UPDATED, SUBSCRIPTION_KEY, TASK_CHANGED
 from agent.mcp.session import McpError, OnSending, Unreadable
 
-ACKNOWLEDGE_SECONDS = 10.0  # for the server to say what it will tell
-RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 30.0  # before a stream that ended is asked for again
+ACKNOWLEDGE_SECONDS = 10.0  # for the acknowledgement
+RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 30.0  # before a stream that ended is opened again
 
 LISTS: Mapping[str, str] = {
     "tools": "toolsListChanged",
     "prompts": "promptsListChanged",
     "resources": "resourcesListChanged",
 }
-"""The server's capability whose list may change, and how it is asked for."""
+"""The capability whose list may change, and the member of `notifications` that subscribes to it."""
 
 Wanted = Mapping[str, Any]
 """The `notifications` of a `subscriptions/listen`."""
@@ -66,7 +66,7 @@ class Subscription:
 
 
 class Subscriptions:
-    """`listen` sends the request and returns when it ends; `on_change` is told what may have been missed."""
+    """`listen` sends the request and returns when it ends; `on_change` is called with what may have been missed."""
 
     def __init__(self, tasks: TaskGroup, listen: Listen, on_change: OnChange) -> None:
         self._tasks, self._listen, self._on_change = tasks, listen, on_change
@@ -75,7 +75,7 @@ class Subscriptions:
         self._lists: Subscription | None = None
 
     def follow_lists(self, capabilities: Mapping[str, Any]) -> None:
-        """Hear when a list changes, as far as the server declares that it can."""
+        """Subscribe to changes of the lists for which the server declares `listChanged`."""
         wanted = {
             key: True
             for name, key in LISTS.items()
@@ -86,16 +86,16 @@ class Subscriptions:
             self._tasks.start_soon(self._keep, self._lists)
 
     def note_reading(self) -> None:
-        """A list was read; if the server does not listen yet, it may already be another one."""
+        """A list was read. If the subscription is not acknowledged yet, later changes may be missed."""
         if self._lists and not self._lists.settled.is_set():
             self._lists.is_late = True
 
     async def add(self, uri: str) -> None:
-        """Hear when a resource changes.
+        """Subscribe to updates of a resource.
 
         Raises:
-            NotOffered: the server will not tell.
-            McpError, ConnectionLost, Unreadable: it could not be asked.
+            NotOffered: the server does not agree.
+            McpError, ConnectionLost, Unreadable: the request failed.
         """
         made = self._resources.get(uri) or self._begin(uri)
         made.callers += 1
@@ -130,7 +130,7 @@ class Subscriptions:
 
     @contextmanager
     def following(self, task: str) -> Iterator[TaskNews]:
-        """Hear of a task while the block lasts, if the server tells of tasks at all."""
+        """Subscribe to a task while the block lasts, if the server supports that."""
         news = TaskNews(task)
         made = Subscription({"taskIds": [task]}, news)
         self._tasks.start_soon(self._keep, made)
@@ -140,7 +140,7 @@ class Subscriptions:
             made.scope.cancel()
 
     def hear(self, method: str, params: Params) -> bool:
-        """Whether the notification was about a subscription itself, or of one that is none of ours."""
+        """Whether the notification is consumed: it is about a subscription itself, or belongs to an unknown one."""
         if method == CANCELLED:
             return self._end(as_request_id(params.get("requestId")))
         meta = params.get("_meta")
@@ -172,10 +172,10 @@ class Subscriptions:
             if subscription.honoured.get("taskIds"):
                 subscription.news.turn(is_told=True)
             else:
-                subscription.scope.cancel()  # to hear nothing there is no need to listen
+                subscription.scope.cancel()  # the server does not send what the stream is for
 
     async def _keep(self, subscription: Subscription) -> None:
-        """Ask again whenever the stream ends, but not a server that refuses: it would do so again."""
+        """Open the stream again whenever it ends, except after an error of the server, which would be repeated."""
         pause = RETRY_SECONDS / 2
         with subscription.scope:
             while True:
@@ -192,7 +192,7 @@ class Subscriptions:
                 await anyio.sleep(pause)
 
     async def _attend(self, subscription: Subscription) -> None:
-        """Until the stream ends, whoever ends it."""
+        """Listen until the stream ends, whichever side ends it."""
 
         def begin(id: RequestId) -> None:
             self._open[id] = subscription
@@ -208,7 +208,7 @@ class Subscriptions:
 
 
 def without_tag(params: Params) -> Params:
-    """A notification's params without what names the subscription."""
+    """A notification's params without the subscription id."""
     meta = params.get("_meta")
     if not isinstance(meta, dict) or SUBSCRIPTION_KEY not in meta:
         return params
@@ -218,7 +218,7 @@ def without_tag(params: Params) -> Params:
 
 
 def missed(honoured: Wanted) -> list[tuple[str, Params]]:
-    """What may have changed while nobody listened."""
+    """The notifications that may have been missed."""
     return [
         *((f"notifications/{name}/list_changed", Params()) for name, key in LISTS.items() if honoured.get(key)),
         *((RESOURCE_UPDATED, {"uri": uri}) for uri in _resources(honoured)),

@@ -1,4 +1,4 @@
-"""What a server tells of a task, so that it need not be asked all the time (the extension for tasks)."""
+"""Notifications about a task, which make most polling unnecessary (the extension for tasks)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import anyio
 
 from agent.mcp.jsonrpc import Params
 
-TOLD_SECONDS = 5.0  # between two looks all the same, at a task whose changes are told: what is told may be lost
+TOLD_SECONDS = 5.0  # between two polls of a task whose changes are notified: a notification may be lost
 
 WHOLE = {"completed": "result", "failed": "error", "input_required": "inputRequests"}
-"""What has to be told with a state for that to be all there is to know."""
+"""The member that a notification with this status needs to replace a poll."""
 
 
 class TaskNews:
-    """The newest only: what is told of a task is its state, and what was before it does not matter."""
+    """The newest notification about a task only: it holds the whole state."""
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -22,7 +22,7 @@ class TaskNews:
         self._woken = anyio.Event()
 
     def turn(self, *, is_told: bool) -> None:
-        """Changes are told from now on, or no longer. Those from before are seen by whoever looks."""
+        """Whether changes are notified from now on. Earlier ones show in the next poll."""
         if is_told != self._is_told:
             self._is_told = is_told
             self._woken.set()
@@ -34,7 +34,7 @@ class TaskNews:
             self._woken.set()
 
     async def next(self, poll: float) -> Params | None:
-        """The task as it is told; None when it is time to look, `poll` seconds from now if nothing is told."""
+        """The task as notified; None when it is time to poll, `poll` seconds from now if changes are not notified."""
         with anyio.move_on_after(max(poll, TOLD_SECONDS) if self._is_told else poll):
             await self._woken.wait()
         self._woken = anyio.Event()

@@ -1,7 +1,7 @@
-"""Calls that a server turns into tasks, from the caller's end (extension `io.modelcontextprotocol/tasks`).
+"""Calls that a server turns into tasks, from the client's end (extension `io.modelcontextprotocol/tasks`).
 
-The server may answer the call of a tool with a task instead of a result. We look after it until it is done: hear or ask
-how it goes, answer what it wants to know, and give it up if the caller does.
+The server may answer `tools/call` with a task instead of a result. We follow it until it is done, by notifications and
+polling, answer its input requests, and cancel it if the caller is cancelled.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from agent.mcp.lifecycle import NotOffered
 from agent.mcp.protocol import INPUT_REQUIRED
 from agent.mcp.session import McpError, OnProgress, Unreadable
 
-POLL_SECONDS = 0.5  # between two looks at a task, where the server does not say
+POLL_SECONDS = 0.5  # between two polls, where the server does not say
 SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.05, 60.0
 GRACE_SECONDS = 5.0  # past its time to live, before a task is given up
-FAREWELL_SECONDS = 1.0  # for the server to hear that a task is no longer wanted
+FAREWELL_SECONDS = 1.0  # for cancelling a task
 CANNOT_CANCEL = (McpError, ConnectionLost, Unreadable, NotOffered)
-LOST_IN_A_ROW = 3  # looks at a task that may fail on the way
+LOST_IN_A_ROW = 3  # polls that may fail before the task is given up
 
 Send = Callable[[str, Params], Awaitable[dict[str, Any]]]
 Following = Callable[[str], AbstractContextManager[TaskNews]]
@@ -34,7 +34,7 @@ Following = Callable[[str], AbstractContextManager[TaskNews]]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the server says of a task. Times are in seconds; `lives` is None for one that is kept for ever."""
+    """A task as the server describes it. Times are in seconds; `lives`, its `ttlMs`, is None if it is kept for ever."""
 
     id: str
     status: str
@@ -49,7 +49,7 @@ class Task:
 
 
 def read_task(raw: Any) -> Task:
-    """A task as the extension has it, or revision 2025-11-25. Raises Unreadable if it is none."""
+    """A task in the shape of the extension, or of revision 2025-11-25. Raises Unreadable if it is malformed."""
     raw = raw if isinstance(raw, dict) else {}
     id, status, note = raw.get("taskId"), raw.get("status"), raw.get("statusMessage")
     if not isinstance(id, str) or not isinstance(status, str):
@@ -70,11 +70,11 @@ async def follow(
 ) -> Mapping[str, Any]:
     """The result of the call that became this task. Leaving early cancels the task.
 
-    `send` sends a request, `handle` answers its input requests, `following` hears of the task by its id.
+    `send` sends a request, `handle` answers its input requests, `following` subscribes to the task with an id.
 
     Raises:
-        McpError: the task failed, or the server knows nothing of it any more.
-        Unreadable: the server cancelled it or let it lie, or says what cannot be read.
+        McpError: the task failed, or the server does not know it any more.
+        Unreadable: the server cancelled it, or did not finish it in time, or an answer is malformed.
         InputRefused: an input request was refused on our side.
         ConnectionLost: the server is gone.
     """
@@ -113,7 +113,7 @@ class _Watch:
         return self.is_over
 
     def _report(self, task: Task) -> None:
-        """Every look is a sign of life; what the server says of its work goes with it."""
+        """Every poll counts as progress; it carries the status message."""
         if self._on_progress:
             self._on_progress({"progress": self._looks, "message": task.note})
 
@@ -136,7 +136,7 @@ class _Watch:
 
 
 async def look(id: str, send: Send) -> Task:
-    """The task as it is now. Raises ConnectionLost only if that happens several times in a row: the task goes on."""
+    """Poll a task. Raises ConnectionLost only if it is lost several times in a row: the task goes on meanwhile."""
     for _ in range(LOST_IN_A_ROW - 1):
         with suppress(ConnectionLost):
             return read_task(await send("tasks/get", {"taskId": id}))
@@ -161,7 +161,7 @@ def _outcome(task: Task) -> Mapping[str, Any]:
 
 
 async def cancel(id: str, send: Send) -> None:
-    """Tell the server that nobody waits for the task any more."""
+    """Cancel a task, if the server can be told in time."""
     with anyio.move_on_after(FAREWELL_SECONDS, shield=True), suppress(*CANNOT_CANCEL):
         await send("tasks/cancel", {"taskId": id})
 
