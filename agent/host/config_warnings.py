@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from agent.host.config import Config
 from agent.host.config_values import url_secrets
+from agent.host.transports import PLAIN, is_readable_on_the_way
 from agent.providers.registry import SHORTEST_SECRET
 
 _OPTION = re.compile(r"--?([\w-]+)(?:=(.*))?", re.DOTALL)
@@ -25,13 +26,22 @@ _HARMLESS = re.compile(r"(?i:true|false|none|null|auto|basic|bearer|oauth2?|env|
 
 
 def warnings(config: Config) -> Iterator[str]:
-    """A sentence for each secret that others on this machine can see."""
+    """A sentence for each secret that others can see, and for each address that everybody on the way can read."""
     for name, table in config.servers.items():
+        if table.url is not None:
+            yield from (f"servers.{name}.url: {sentence}" for sentence in _of_url(table.url))
         for shown in visible_secrets(table.args, config.secrets):
             yield (
                 f"servers.{name}.args: {shown} looks like a secret, and the process list shows it to everybody on this "
                 'machine. Put it into env = { NAME = "${NAME}" } and let the server read it there.'
             )
+
+
+def _of_url(url: str) -> Iterator[str]:
+    if url_secrets(url):
+        yield 'A secret in it ends up in logs. Put it into headers = { Authorization = "Bearer ${NAME}" }.'
+    if is_readable_on_the_way(url):
+        yield PLAIN
 
 
 def visible_secrets(args: Sequence[str], secrets: frozenset[str] = frozenset()) -> Iterator[str]:

@@ -54,3 +54,22 @@ def test_the_warning_says_where_it_belongs_and_not_what_it_is() -> None:
         "servers.git.args: the argument after --token looks like a secret, and the process list shows it to everybody "
         'on this machine. Put it into env = { NAME = "${NAME}" } and let the server read it there.'
     ]
+
+
+SECRET = 'A secret in it ends up in logs. Put it into headers = { Authorization = "Bearer ${NAME}" }.'
+READABLE = "Its address begins with http://: everybody on the way can read, and change, what is said. Use https://."
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("https://ada:hunter22@notes.example/mcp", [SECRET]),
+        ("https://notes.example/mcp?api_key=hunter22&page=2", [SECRET]),
+        ("http://notes.example/mcp", [READABLE]),
+        ("http://notes.example/mcp?token=hunter22", [SECRET, READABLE]),
+        ("http://127.0.0.1:8000/mcp", []),
+        ("https://notes.example/mcp?page=2", []),
+    ],
+)
+def test_addresses_that_give_something_away_are_found(url: str, found: list[str]) -> None:
+    assert list(warnings(configure({"notes": {"url": url}}))) == [f"servers.notes.url: {said}" for said in found]
