@@ -57,7 +57,7 @@ STEPS = (
     Step("4. Elicitation. In the middle of its work the server asks you, field by field.", "book a seat on ICE 5"),
     Step(
         "5. A page. What is no business of this chat, such as signing in, a server asks on a page in your own browser. "
-        "You see where it leads, and it is opened only if you agree.",
+        "You see where it leads, and it is opened only if you agree; y says that you are done there.",
         "link account example",
     ),
     Step(

@@ -37,6 +37,12 @@ async def compare(ctx: Context) -> str:
     return f"{answer.stop_reason}: {answer.text}"
 
 
+@weather.tool
+async def outline(ctx: Context) -> str:
+    answer = await ctx.sample("In two tokens?", max_tokens=2)
+    return f"{answer.stop_reason}: {answer.text}"
+
+
 CALLS = (("t1", "temperature", ('{"city"', ':"Paris"}')), ("t2", "temperature", ('{"city":"Oslo"}',)))
 REPLIES = (
     Reply((), (("c1", "weather__compare", ("{}",)),), "tool_use"),
@@ -64,7 +70,8 @@ async def test_a_tool_asks_the_model_with_tools_of_its_own_in_two_rounds(
     async with scene(configured(api, era), {"weather": weather}) as view:
         ended = await view.host.agent.turn(user("Where is it warmer?"))
     assert ended.stop is Stop.END
-    assert [(one.verdict, one.usage.output_tokens) for one in view.events(SampleFinished)] == [("accept", 5)] * 2
+    finished = [(one.model, one.verdict, one.usage.output_tokens) for one in view.events(SampleFinished)]
+    assert finished == [(f"{api.config.name}/{api.model}", "accept", 5)] * 2
     bodies = [json.loads(request.content) for request, _ in route.calls]
     assert len(bodies) == 4
     first, second, last = (json.dumps(body, ensure_ascii=False) for body in bodies[1:])
@@ -74,6 +81,21 @@ async def test_a_tool_asks_the_model_with_tools_of_its_own_in_two_rounds(
     assert "endTurn: Paris, by 12 °C." in last
     if api.name != "chat":  # which has no place for it
         assert reasoning_of(bodies[2]) == [REASONING[api.name]]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_reply_that_an_api_makes_longer_than_the_server_asked_for_is_cut(
+    router: respx.MockRouter,  # noqa: F811
+    api: Api,  # noqa: F811
+    era: str,
+) -> None:
+    stream = httpx.Response(200, headers=SSE, content=api.encode(Reply(("0123456789",))))
+    router.post(api.url).mock(return_value=stream)
+    async with scene(configured(api, era), {"weather": weather}) as view:
+        result = await view.host.call_tool("outline")
+    assert [block.text for block in result.content] == ["maxTokens: 012345"]  # type: ignore[union-attr]
+    [finished] = view.events(SampleFinished)
+    assert (finished.usage.output_tokens, finished.usage.reasoning_tokens) == (5, 2)
 
 
 REASONING: dict[str, Any] = {
