@@ -32,7 +32,7 @@ _UNLIKE_PYTHON = (
 def form_objection(message: str, schema: Mapping[str, Any]) -> str | None:
     """Why the form is not put to anybody, as the end of a sentence that begins with "the form"."""
     properties = schema.get("properties") or {}
-    if schema.get("type", "object") != "object":
+    if schema.get("type") not in (None, "object"):
         return f"has a schema of type {_cut(schema.get('type'))}; a form is an object"
     if len(message) > LONGEST_MESSAGE:
         return f"has a message of {len(message):,} characters; {LONGEST_MESSAGE:,} are allowed"

@@ -31,7 +31,7 @@ def test_every_kind_of_field_may_be_asked(rules: dict[str, Any]) -> None:
     assert objection(rules) is None
 
 
-@pytest.mark.parametrize("schema", [{}, {"properties": None}, {"properties": {}}])
+@pytest.mark.parametrize("schema", [{}, {"type": None}, {"properties": None}, {"properties": {}}])
 def test_a_form_without_fields_is_one(schema: dict[str, Any]) -> None:
     assert form_objection("Agree?", schema) is None
 
