@@ -12,7 +12,7 @@ from agent.host.errors import HostError, ServerUnavailable, describe_error
 from agent.host.patience import Patience
 from agent.host.server_view import ServerView
 from agent.host.servers import Servers
-from agent.mcp.session import McpError
+from agent.mcp.errors import McpError
 
 if TYPE_CHECKING:
     import mcp_types as types

@@ -14,8 +14,8 @@ from agent.host.config import Config
 from agent.host.elicitation import Elicitation
 from agent.host.grants import Grants
 from agent.host.roots import Roots
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND
-from agent.mcp.session import McpError
 
 if TYPE_CHECKING:
     from agent.chat.messages import Message

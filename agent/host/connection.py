@@ -23,8 +23,8 @@ from agent.host.surroundings import Surroundings
 from agent.host.transports import PLAIN, is_readable_on_the_way, kind_of, noise_of, noise_told, sign, stderr_of
 from agent.mcp.background import background
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.lifecycle import NotOffered
-from agent.mcp.session import McpError, Unreadable
 
 if TYPE_CHECKING:
     from agent.mcp.client.client import Client

@@ -16,9 +16,9 @@ from agent.host.config import Config
 from agent.host.form_rules import LONGEST_MESSAGE, form_objection
 from agent.host.policies import configured_answer, form_fault, refused
 from agent.host.web_addresses import UnsafeAddress, read_address
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS, INVALID_REQUEST
 from agent.mcp.lifecycle import BEFORE_RETRY
-from agent.mcp.session import McpError
 
 MOST_QUESTIONS = 50
 """Of one server in one turn, answered or not; a server that asks more is stopped."""

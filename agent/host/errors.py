@@ -8,10 +8,10 @@ from agent.host.config_models import ServerTable
 from agent.host.oauth import holds_token
 from agent.host.oauth_errors import NotSignedIn
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.errors import McpError
 from agent.mcp.exchange import Unauthorized
 from agent.mcp.jsonrpc import INVALID_PARAMS, NO_CODE
 from agent.mcp.protocol import MISSING_CAPABILITY, RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED
-from agent.mcp.session import McpError
 
 
 class HostError(Exception):

@@ -16,7 +16,7 @@ from agent.host.errors import describe_error
 from agent.host.patience import Patience
 from agent.host.schemas import Unusable, mismatch
 from agent.host.tool_names import shown_name
-from agent.mcp.session import McpError
+from agent.mcp.errors import McpError
 
 if TYPE_CHECKING:
     import mcp_types as types

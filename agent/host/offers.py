@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent.mcp.session import McpError, Unreadable
+from agent.mcp.errors import McpError, Unreadable
 
 if TYPE_CHECKING:
     import mcp_types as types

@@ -23,7 +23,7 @@ from agent.host.sampling_models import choose_model
 from agent.host.sampling_replies import Replies
 from agent.host.sampling_size import most_usage, request_tokens, text_tokens
 from agent.host.sampling_tools import ask_model
-from agent.mcp.session import McpError
+from agent.mcp.errors import McpError
 
 if TYPE_CHECKING:
     from agent.host.client_features import Chat

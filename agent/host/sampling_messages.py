@@ -31,7 +31,7 @@ from agent.chat.provider import Finished, Request, ToolSpec
 from agent.host.content import content_of, text_of
 from agent.host.sampling_models import Preferences
 from agent.host.tool_names import accepted_name
-from agent.mcp.session import McpError
+from agent.mcp.errors import McpError
 
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603

@@ -10,7 +10,7 @@ import anyio
 
 from agent.host.errors import ServerUnavailable
 from agent.host.servers import Servers
-from agent.mcp.session import McpError
+from agent.mcp.errors import McpError
 
 if TYPE_CHECKING:
     import mcp_types as types

@@ -16,7 +16,7 @@ from agent.host.mcp_tools import McpTool
 from agent.host.offers import Offers
 from agent.host.schemas import mismatch
 from agent.host.servers import Servers
-from agent.mcp.session import McpError
+from agent.mcp.errors import McpError
 
 OWN = "mcp-chat"
 """What our own tools have for a server."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agent.mcp.client.client import Client
     from agent.mcp.envelope import ConnectionLost
+    from agent.mcp.errors import McpError, Unreadable
     from agent.mcp.lifecycle import HandshakeFailed, NotOffered
     from agent.mcp.server.content import Audio, Image, ToolResult
     from agent.mcp.server.context import Context
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from agent.mcp.server.service import Caching
     from agent.mcp.server.signature import Header, SignatureError
     from agent.mcp.server.task_store import MemoryTaskStore, TaskRecord, TaskStore
-    from agent.mcp.session import McpError, Unreadable
     from agent.mcp.transports.http_client import http
     from agent.mcp.transports.memory import memory
     from agent.mcp.transports.stdio import stdio
@@ -58,7 +58,7 @@ HOMES = {
     "HandshakeFailed": "lifecycle",
     "Header": "server.signature",
     "Image": "server.content",
-    "McpError": "session",
+    "McpError": "errors",
     "MemoryTaskStore": "server.task_store",
     "NotOffered": "lifecycle",
     "Server": "server.server",
@@ -66,7 +66,7 @@ HOMES = {
     "TaskRecord": "server.task_store",
     "TaskStore": "server.task_store",
     "ToolResult": "server.content",
-    "Unreadable": "session",
+    "Unreadable": "errors",
     "http": "transports.http_client",
     "memory": "transports.memory",
     "stdio": "transports.stdio",

@@ -1,17 +1,17 @@
 """The anyio shell around a Peer: one reader, callers that wait, handlers that run.
 
-The Peer decides what a message means; here is only what needs tasks and time. Three rules keep it honest:
+The Peer decides what a message means; here is only what needs tasks and time. Three rules hold:
 
 * There is one reader. It never awaits a handler, so that a server which asks us something in the middle of our own
   call is served while we wait, and cancellation overtakes the work it cancels.
 * Every handler has a scope of its own (`inbound`), which the reader cancels when the request is withdrawn.
-* Whoever stops waiting says so (`notifications/cancelled`), under a bounded shield: the connection may be stuck.
+* A caller that stops waiting sends `notifications/cancelled`, under a bounded shield: the connection may be stuck.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -23,6 +23,7 @@ from anyio.abc import TaskGroup
 from agent.mcp.background import background
 from agent.mcp.batches import Batch
 from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope, Garbled, Inbound
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.inbound import InboundRequests
 from agent.mcp.jsonrpc import (
     INTERNAL_ERROR,
@@ -39,8 +40,8 @@ from agent.mcp.peer import Answered, Asked, Peer, Progressed, Refused, Stray, To
 
 logger = logging.getLogger(__name__)
 
-FAREWELL_SECONDS = 0.4  # how long a last word may take on a connection that may be stuck
-REASON_SECONDS = 2.0  # how long the reader may take to learn why sending failed
+FAREWELL_SECONDS = 0.4  # for sending on a connection that may be stuck
+REASON_SECONDS = 2.0  # for the reader to find out why sending failed
 
 CLOSED = "The connection is closed."
 
@@ -49,23 +50,8 @@ OnSending = Callable[[RequestId], None]
 Batching = Callable[[], bool]
 
 
-class McpError(Exception):
-    """A JSON-RPC error: raised where the other side answered with one, and raised in a handler to answer with one.
-
-    `code` is the JSON-RPC error code, `data` whatever else the sender attached.
-    """
-
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(message)
-        self.code, self.message, self.data = code, message, data
-
-
-class Unreadable(Exception):
-    """The answer arrived, but could not be read. Local: the other side does not know of it."""
-
-
 class Handler(Protocol):
-    """What this end does when it is spoken to."""
+    """What this end does with requests and notifications."""
 
     async def on_request(self, request: Request, context: Mapping[str, Any]) -> Any:
         """The result to answer with. Raises McpError to answer with an error."""
@@ -74,7 +60,7 @@ class Handler(Protocol):
         """Called in the order of arrival, and must not block."""
 
     def on_trouble(self, trouble: Garbled | Stray) -> None:
-        """Something arrived that belongs to nothing. For people; the session goes on."""
+        """Something arrived that is no valid message, or answers no request. To be reported; the session goes on."""
 
 
 @dataclass(slots=True, eq=False)
@@ -84,13 +70,13 @@ class _Waiter:
     outcome: Result | Failure | Exception | None = None
 
     def settle(self, outcome: Result | Failure | Exception) -> None:
-        """The first one counts: the session may end before the caller has woken up to its answer."""
+        """The first outcome counts: the session may end before the caller has resumed."""
         self.outcome = self.outcome or outcome
         self.done.set()
 
 
 class Session:
-    """Made by `open_session`. `heard` is set with the other side's first sign of life, or when it is gone."""
+    """Made by `open_session`. `heard` is set with the first message of the other side, or when it is gone."""
 
     def __init__(
         self, channel: Channel, handler: Handler, tasks: TaskGroup, *, refuses_garbage: bool, batching: Batching
@@ -114,10 +100,10 @@ class Session:
         about: RequestId | None = None,
         context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Ask, and wait for the result. Cancelling the caller withdraws the request, except `initialize`.
+        """Send a request and wait for the result. Cancelling the caller cancels the request, except `initialize`.
 
-        `on_sending` hears its id before it leaves. `about` names the other side's request during which we ask,
-        `context` what the transport needs to know.
+        `on_sending` is called with its id before it is sent. `about` is the other side's request on whose stream it
+        belongs, `context` what the transport needs to know.
 
         Raises:
             McpError: the other side answered with an error.
@@ -150,11 +136,11 @@ class Session:
                 raise trouble
 
     async def notify(self, method: str, params: Params | None = None, *, about: RequestId | None = None) -> None:
-        """Tell something nobody answers. On a lost connection it is pointless, not wrong."""
+        """Send a notification. On a lost connection it is dropped."""
         await self._send_message(Notification(method, params), about)
 
     def stop_answering(self) -> None:
-        """From now on drop the other side's requests: a client of the stateless era has no answers to give."""
+        """From now on drop the other side's requests: a client of the stateless era receives none."""
         self._answers = False
 
     async def idle(self) -> None:
@@ -173,11 +159,11 @@ class Session:
     async def _send_request(self, id: RequestId, item: Envelope) -> None:
         try:
             await self._channel.send(item)
-        except Exception as error:  # whatever it is: what never left is not withdrawn
+        except Exception as error:  # whatever it is: what was never sent is not cancelled
             self._peer.abandon(id, "it could not be sent")
             if not isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError):
                 raise
-            with anyio.move_on_after(REASON_SECONDS):  # the reader is about to learn why
+            with anyio.move_on_after(REASON_SECONDS):  # the reader is about to find out why
                 await self.closed.wait()
             raise ConnectionLost(self._lost or CLOSED) from error
 
@@ -251,7 +237,7 @@ class Session:
                 self._call_safely(self._handler.on_trouble, stray)
 
     async def _on_unreadable(self, item: Garbled) -> None:
-        """Make the best of what is no message: whoever waits for it must not wait for ever."""
+        """Refuse an invalid request, or end the wait for an invalid response."""
         if self._refuses_garbage or item.kind == "request":
             await self._refuse(Failure(item.id if item.kind == "request" else None, item.code, item.reason))
         else:
@@ -263,27 +249,32 @@ class Session:
         self._call_safely(self._handler.on_trouble, item)
 
     async def _refuse(self, reply: Failure) -> None:
-        """The reader itself answers here, so it must not be held up by a peer that does not read."""
+        """Answer from the reader itself, which a peer that does not read must not block."""
         if self._answers:
             with anyio.move_on_after(FAREWELL_SECONDS):
                 await self._send_message(reply)
 
     async def handle(self, request: Request, context: Mapping[str, Any]) -> Result | Failure:
-        """What our handler makes of a request, however that came here."""
-        try:
-            return Result(request.id, await self._handler.on_request(request, context))
-        except McpError as error:
-            return Failure(request.id, error.code, error.message, error.data)
-        except Exception:
-            logger.exception("handling %s", request.method)
-            return Failure(request.id, INTERNAL_ERROR, "Internal error")
+        """The handler's response to a request, however that arrived."""
+        return await outcome_of(request, self._handler.on_request(request, context))
 
     def _call_safely(self, callback: Callable[..., None], *arguments: Any) -> None:
-        """What a callback does wrong must not end the reader."""
+        """Call it from the reader, which its errors must not end."""
         try:
             callback(*arguments)
         except Exception:
             logger.exception("in a callback")
+
+
+async def outcome_of(request: Request, result: Awaitable[Any]) -> Result | Failure:
+    """The answer to a request, for which `result` is awaited. What it raises is an answer too."""
+    try:
+        return Result(request.id, await result)
+    except McpError as error:
+        return Failure(request.id, error.code, error.message, error.data)
+    except Exception:
+        logger.exception("handling %s", request.method)
+        return Failure(request.id, INTERNAL_ERROR, "Internal error")
 
 
 @asynccontextmanager

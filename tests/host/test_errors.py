@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agent.host.errors import describe_error
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import NO_CODE
-from agent.mcp.session import McpError
 
 
 @pytest.mark.parametrize(

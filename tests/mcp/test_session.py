@@ -10,6 +10,7 @@ import pytest
 from anyio.abc import ObjectStream
 
 from agent.mcp.envelope import Closed, ConnectionLost, Envelope, Garbled
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -21,7 +22,7 @@ from agent.mcp.jsonrpc import (
     Result,
 )
 from agent.mcp.peer import Stray
-from agent.mcp.session import McpError, Session, Unreadable, open_session
+from agent.mcp.session import Session, open_session
 from agent.mcp.transports.memory import MemoryChannel, channel_pair
 
 pytestmark = pytest.mark.anyio

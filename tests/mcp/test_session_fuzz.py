@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.mcp.envelope import ConnectionLost, Envelope, Garbled, Inbound
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.framing import to_line
 from agent.mcp.jsonrpc import Failure, Message, Notification, Request, RequestId, Result
-from agent.mcp.session import McpError, Session, Unreadable, open_session
+from agent.mcp.session import Session, open_session
 from tests.mcp.anything import arrivals, dose, ids, messages, nested
 
 pytestmark = pytest.mark.usefixtures("quiet")

@@ -9,10 +9,11 @@ from typing import Any
 import anyio
 
 from agent.mcp.client.tasks import cancel, look, read_task
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import Params, RequestId, as_request_id
 from agent.mcp.lifecycle import Agreement, declares
 from agent.mcp.peer import PROGRESS
-from agent.mcp.session import McpError, OnProgress, OnSending, Unreadable
+from agent.mcp.session import OnProgress, OnSending
 
 Request = Callable[[str, Params, OnProgress | None, OnSending | None], Awaitable[Any]]
 

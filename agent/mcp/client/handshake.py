@@ -14,10 +14,11 @@ from agent.mcp.client.opening import Opening
 from agent.mcp.client.pages import read_all
 from agent.mcp.client.tracing import TraceContext, passed_on
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Notification, Params, Request
 from agent.mcp.lifecycle import NotOffered
 from agent.mcp.protocol import URL_ELICITATION_REQUIRED
-from agent.mcp.session import McpError, OnProgress, OnSending, Unreadable
+from agent.mcp.session import OnProgress, OnSending
 
 
 class HandshakeClient:

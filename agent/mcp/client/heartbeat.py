@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from agent.mcp.envelope import ConnectionLost
-from agent.mcp.session import McpError, Unreadable
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.wire import Notice
 
 ANSWER_SECONDS = 30.0  # for the answer

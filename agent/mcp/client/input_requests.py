@@ -13,10 +13,10 @@ from typing import Any
 
 import anyio
 
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import Failure, Params, Request, Result
 from agent.mcp.lifecycle import CLIENT_METHODS
 from agent.mcp.protocol import ASKING
-from agent.mcp.session import McpError, Unreadable
 
 Handle = Callable[[Request, Mapping[str, Any]], Awaitable[Result | Failure]]
 InputRequests = Mapping[str, Request]

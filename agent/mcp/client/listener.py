@@ -8,10 +8,10 @@ from typing import Any
 from agent.mcp import lifecycle
 from agent.mcp.client.deprecations import deprecated
 from agent.mcp.envelope import Garbled
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import Failure, Notification, Params, Request
 from agent.mcp.peer import PROGRESS, Stray
 from agent.mcp.protocol import RELATED_TASK
-from agent.mcp.session import McpError
 
 Answer = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
 OnNotification = Callable[[str, Params], None]

@@ -30,9 +30,10 @@ from agent.mcp.client.probing import (
     undeclared,
 )
 from agent.mcp.envelope import Addressed, ConnectionLost, Located, Transport, fell_back
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND
 from agent.mcp.lifecycle import HANDSHAKE_REVISIONS, STATELESS_REVISIONS, Agreement, HandshakeFailed
-from agent.mcp.session import McpError, Session, Unreadable, open_session
+from agent.mcp.session import Session, open_session
 
 AUTO = "auto"
 PROBE_SECONDS = 2.0  # for the answer, from the first message of the server

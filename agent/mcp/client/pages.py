@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agent.mcp import wire
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params
-from agent.mcp.session import McpError
 
 PAGES = 1_000  # of one list that are requested
 

@@ -18,9 +18,10 @@ from agent.mcp.client.pages import read_all
 from agent.mcp.client.stateless_requests import StatelessRequests
 from agent.mcp.client.subscriptions import Subscriptions, without_tag
 from agent.mcp.client.tracing import TraceContext
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import INVALID_PARAMS, Notification, Params
 from agent.mcp.lifecycle import Agreement, NotOffered
-from agent.mcp.session import McpError, OnProgress, OnSending, Unreadable
+from agent.mcp.session import OnProgress, OnSending
 
 ROUNDS = 10  # of input requests that one request may be answered with
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.25  # seconds before a retry where only a `requestState` was given

@@ -10,9 +10,10 @@ from agent.mcp.client.mirrors import Mirrors
 from agent.mcp.client.probing import newest, revisions
 from agent.mcp.client.tracing import TraceContext, passed_on
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import Params
 from agent.mcp.protocol import HEADER_MISMATCH, LOG_LEVEL_KEY, MISSING_CAPABILITY, REVISION_KEY, UNSUPPORTED_REVISION
-from agent.mcp.session import McpError, OnProgress, OnSending, Session, Unreadable
+from agent.mcp.session import OnProgress, OnSending, Session
 
 REPEATABLE = frozenset({*CACHEABLE, "prompts/get", "completion/complete"})
 """Methods without side effects, which are sent again if the answer was lost."""

@@ -16,11 +16,12 @@ from anyio.abc import TaskGroup
 
 from agent.mcp.client.task_news import TaskNews
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import Params, RequestId, as_request_id
 from agent.mcp.lifecycle import NotOffered
 from agent.mcp.peer import CANCELLED
 from agent.mcp.protocol import ACKNOWLEDGED, RESOURCE_UPDATED, SUBSCRIPTION_KEY, TASK_CHANGED
-from agent.mcp.session import McpError, OnSending, Unreadable
+from agent.mcp.session import OnSending
 
 ACKNOWLEDGE_SECONDS = 10.0  # for the acknowledgement
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 30.0  # before a stream that ended is opened again

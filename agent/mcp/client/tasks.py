@@ -16,10 +16,11 @@ import anyio
 from agent.mcp.client.input_requests import Handle, InputRequests, answer_all, read_input_requests
 from agent.mcp.client.task_news import TaskNews
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import NO_CODE, Params, as_failure
 from agent.mcp.lifecycle import NotOffered
 from agent.mcp.protocol import INPUT_REQUIRED
-from agent.mcp.session import McpError, OnProgress, Unreadable
+from agent.mcp.session import OnProgress
 
 POLL_SECONDS = 0.5  # between two polls, where the server does not say
 SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.05, 60.0

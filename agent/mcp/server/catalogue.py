@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Literal, Protocol
 
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS
 from agent.mcp.lifecycle import at_least
 from agent.mcp.protocol import TASKS_EXTENSION
 from agent.mcp.server.features import Completion, Prompt, Resource, Tool
 from agent.mcp.server.signature import Json, SignatureError
-from agent.mcp.session import McpError
 
 Kind = Literal["tools", "resources", "prompts", "completions"]
 

@@ -14,6 +14,7 @@ import anyio.lowlevel
 
 from agent.mcp.background import background
 from agent.mcp.envelope import Channel, Closed, Garbled
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Params, Request, RequestId
 from agent.mcp.lifecycle import STATELESS_REVISIONS, declares, settle
 from agent.mcp.peer import Stray
@@ -26,7 +27,7 @@ from agent.mcp.server.methods import serve
 from agent.mcp.server.service import Json, Life, Service
 from agent.mcp.server.stateless import Stateless, is_stateless
 from agent.mcp.server.subscribers import Change, within
-from agent.mcp.session import McpError, Session
+from agent.mcp.session import Session
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup

@@ -9,6 +9,8 @@ from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
+from anyio.lowlevel import checkpoint
+
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params, Request, RequestId, as_request_id
 from agent.mcp.lifecycle import Capabilities, at_least, declared_for, declares
 from agent.mcp.protocol import MISSING_CAPABILITY
@@ -102,6 +104,7 @@ class Context:
         """
         token = as_request_id(self.meta.get("progressToken"))  # it has the types of a request id
         if (token is None and not self._dialogue.is_task) or not self._progressed < done < math.inf:
+            await checkpoint()  # a function that only reports can be cancelled all the same
             return
         self._progressed = done
         params: Params = {"progressToken": token, "progress": done}
@@ -114,6 +117,7 @@ class Context:
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
         """Send a log message, if the client wants that level (section "Utilities, Logging"). `data` is any JSON."""
         if not self._caller.wants_log(level):
+            await checkpoint()
             return
         named = {} if logger is None else {"logger": logger}
         await self._dialogue.tell("notifications/message", {"level": level, **named, "data": data})

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import Params
 from agent.mcp.lifecycle import NEWEST_HANDSHAKE, Capabilities
-from agent.mcp.session import McpError
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 

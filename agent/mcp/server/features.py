@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from agent.mcp.lifecycle import at_least
 from agent.mcp.protocol import MISSING_CAPABILITY
@@ -18,7 +19,6 @@ from agent.mcp.server.dialogue import ClientRefused
 from agent.mcp.server.results import Returns
 from agent.mcp.server.running import Function, invoke, message_of, run
 from agent.mcp.server.signature import ArgumentFault, Json, Signature, SignatureError
-from agent.mcp.session import McpError
 from agent.mcp.uri_templates import UriTemplate
 
 logger = logging.getLogger(__name__)

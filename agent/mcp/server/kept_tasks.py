@@ -16,13 +16,13 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, Params
 from agent.mcp.lifecycle import Capabilities, declares
 from agent.mcp.protocol import MISSING_CAPABILITY, TASKS_EXTENSION
 from agent.mcp.server.ledger import Ledger, checked
 from agent.mcp.server.service import Json, Life
 from agent.mcp.server.task_store import FINAL, StoreFull, TaskRecord, TaskStore
-from agent.mcp.session import McpError
 
 logger = logging.getLogger(__name__)
 

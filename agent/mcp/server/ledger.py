@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 from pydantic_core import from_json, to_json
 
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS
 from agent.mcp.server.seal import digest
-from agent.mcp.session import McpError
 
 Json = dict[str, Any]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Params
 from agent.mcp.lifecycle import NEEDED, at_least
 from agent.mcp.protocol import RESOURCE_NOT_FOUND
 from agent.mcp.server.catalogue import Catalogue, Listed
 from agent.mcp.server.context import Context
 from agent.mcp.server.signature import Json
-from agent.mcp.session import McpError
 
 COMPLETIONS_SHOWN = 100  # values of one completion, at most (section "Utilities, Completion")
 

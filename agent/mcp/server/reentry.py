@@ -15,11 +15,11 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS, Params
 from agent.mcp.protocol import INPUT_REQUIRED
 from agent.mcp.server.ledger import Json, Ledger, checked
 from agent.mcp.server.seal import BrokenSeal, Seal, digest
-from agent.mcp.session import McpError
 
 TURNS = 5  # of the event loop, for concurrent tasks to reach their questions
 

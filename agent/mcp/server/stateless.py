@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
-from agent.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, Failure, Request, Result
+from agent.mcp.errors import McpError
+from agent.mcp.jsonrpc import INVALID_PARAMS, Failure, Request, Result
 from agent.mcp.lifecycle import STATELESS_REVISIONS, declares
 from agent.mcp.protocol import (
     CAPABILITIES_KEY,
@@ -23,9 +23,7 @@ from agent.mcp.server.listening import Listening
 from agent.mcp.server.reentry import Tell
 from agent.mcp.server.service import Json, Life, Service
 from agent.mcp.server.stateless_calls import Call, answer_call
-from agent.mcp.session import McpError
-
-logger = logging.getLogger(__name__)
+from agent.mcp.session import outcome_of
 
 
 class Stateless:
@@ -37,13 +35,7 @@ class Stateless:
 
     async def reply(self, request: Request, context: Mapping[str, Any], tell: Tell) -> Result | Failure:
         """The response to a request that belongs to no session."""
-        try:
-            return Result(request.id, await self.answer(request, context, tell))
-        except McpError as error:
-            return Failure(request.id, error.code, error.message, error.data)
-        except Exception:  # there is no session that would catch it
-            logger.exception("handling %s", request.method)
-            return Failure(request.id, INTERNAL_ERROR, "Internal error")
+        return await outcome_of(request, self.answer(request, context, tell))
 
     async def answer(self, request: Request, context: Mapping[str, Any], tell: Tell) -> Json:
         """The result of a request. Raises McpError."""

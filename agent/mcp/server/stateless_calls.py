@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INTERNAL_ERROR, Params, Request
 from agent.mcp.lifecycle import declares
 from agent.mcp.protocol import ASKING, HEADER_MISMATCH, TASKS_EXTENSION
@@ -19,7 +20,6 @@ from agent.mcp.server.ledger import Ledger
 from agent.mcp.server.methods import serve
 from agent.mcp.server.reentry import ReentryDialogue, Tell, run_round
 from agent.mcp.server.service import Json, Life, Service
-from agent.mcp.session import McpError
 
 
 @dataclass(frozen=True, slots=True)

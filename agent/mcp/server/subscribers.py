@@ -8,9 +8,9 @@ from typing import Any
 
 import anyio
 
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS, Params
 from agent.mcp.protocol import RESOURCE_UPDATED, TASK_CHANGED
-from agent.mcp.session import McpError
 from agent.mcp.uri_templates import is_within
 
 Change = tuple[str, str | None]

@@ -7,8 +7,8 @@ import pytest
 from mcp_types import TextContent
 
 from agent.mcp.client.client import Client
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Failure, Notification, Request, Result
-from agent.mcp.session import McpError
 from tests.mcp.foreign_server import ForeignServer, connected, initialized, tool
 
 pytestmark = pytest.mark.anyio

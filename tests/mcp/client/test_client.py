@@ -22,9 +22,9 @@ from mcp_types import (
 from agent import __version__
 from agent.mcp.client.client import Client
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS, Failure, Notification, Request
 from agent.mcp.lifecycle import HandshakeFailed, NotOffered
-from agent.mcp.session import McpError
 from agent.mcp.transports.memory import memory
 from tests.mcp.foreign_server import ForeignServer, connected, initialized, tool
 

@@ -8,9 +8,9 @@ import pytest
 from mcp_types import TextContent
 
 from agent.mcp.envelope import Closed, ConnectionLost, Envelope
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.exchange import SessionLost
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Failure, Message, Notification, Request, Result
-from agent.mcp.session import McpError, Unreadable
 from agent.mcp.transports.memory import MemoryChannel
 from tests.mcp.foreign_server import ForeignServer, connected, initialized, tool
 from tests.mcp.modern_server import in_turn

@@ -8,8 +8,8 @@ import pytest
 
 from agent.mcp.client.heartbeat import heartbeat
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import Message, Notification, Request
-from agent.mcp.session import McpError, Unreadable
 from tests.mcp.foreign_server import ForeignServer, connected
 from tests.mcp.modern_server import discovered
 

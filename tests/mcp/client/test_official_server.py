@@ -13,7 +13,7 @@ from mcp_types import PromptArgument, TextContent
 
 from agent.mcp.client.client import Client
 from agent.mcp.envelope import Transport
-from agent.mcp.session import McpError
+from agent.mcp.errors import McpError
 from agent.mcp.transports.http_client import http
 from agent.mcp.transports.stdio import stdio
 from tests.mcp.bridge import bridge

@@ -10,9 +10,9 @@ from mcp_types import TextContent
 from agent.mcp.client.client import Client
 from agent.mcp.client.opening import key_of
 from agent.mcp.envelope import Channel, ConnectionLost, Envelope
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Failure, Notification, Request
 from agent.mcp.lifecycle import HandshakeFailed
-from agent.mcp.session import McpError
 from agent.mcp.transports.http_client import http
 from agent.mcp.transports.memory import memory
 from agent.mcp.transports.stdio import stdio

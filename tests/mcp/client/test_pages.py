@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from agent.mcp.client.pages import read_all
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
-from agent.mcp.session import McpError
 from tests.mcp.foreign_server import tool
 
 pytestmark = pytest.mark.anyio

@@ -11,9 +11,9 @@ from mcp_types import Completion, TextContent
 from agent.mcp.client.client import Client
 from agent.mcp.client.input_requests import InputRefused
 from agent.mcp.envelope import Envelope
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Notification, Request
 from agent.mcp.lifecycle import NotOffered
-from agent.mcp.session import McpError, Unreadable
 from tests.mcp.foreign_server import ForeignServer, connected, tool
 from tests.mcp.modern_server import META, asks, complete, discovered, in_turn, meta, text, without_meta
 

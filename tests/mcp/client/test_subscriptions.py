@@ -9,9 +9,9 @@ import pytest
 
 from agent.mcp.client.client import Client
 from agent.mcp.client.subscriptions import missed, without_tag
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Message, Notification, Request
 from agent.mcp.lifecycle import NotOffered
-from agent.mcp.session import McpError, Unreadable
 from tests.mcp.broadcaster import Broadcaster, tagged
 from tests.mcp.foreign_server import connected, tool
 from tests.mcp.modern_server import META, complete, meta

@@ -14,8 +14,8 @@ from agent.mcp.client.input_requests import InputRefused
 from agent.mcp.client.task_news import TaskNews
 from agent.mcp.client.tasks import Task, follow, read_task
 from agent.mcp.envelope import ConnectionLost
+from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.jsonrpc import NO_CODE, Failure, Notification
-from agent.mcp.session import McpError, Unreadable
 from tests.mcp.foreign_server import ForeignServer, connected
 from tests.mcp.modern_server import asks, complete, discovered, in_turn, meta
 

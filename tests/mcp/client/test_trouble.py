@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from agent.mcp.envelope import ConnectionLost, Garbled
+from agent.mcp.errors import Unreadable
 from agent.mcp.jsonrpc import METHOD_NOT_FOUND, Failure, Notification, Result
-from agent.mcp.session import Unreadable
 from agent.mcp.transports.memory import MemoryChannel
 from tests.mcp.foreign_server import ForeignServer, connected, initialized
 

@@ -9,8 +9,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from agent.mcp.errors import McpError
 from agent.mcp.server.ledger import ChangedQuestion, Ledger, checked
-from agent.mcp.session import McpError
 
 pytestmark = pytest.mark.anyio
 

@@ -14,11 +14,12 @@ from mcp_types import TextContent
 
 from agent.mcp.client.client import Client
 from agent.mcp.envelope import Channel, Closed, Envelope
+from agent.mcp.errors import McpError
 from agent.mcp.jsonrpc import Notification, Params, Request, Result
 from agent.mcp.protocol import CAPABILITIES_KEY, REVISION_KEY
 from agent.mcp.server.context import Context
 from agent.mcp.server.server import Server
-from agent.mcp.session import McpError, open_session
+from agent.mcp.session import open_session
 from agent.mcp.sse import Event, EventReader
 from agent.mcp.transports import event_store, http_responses, http_sessions
 from agent.mcp.transports.http_client import http

@@ -13,7 +13,7 @@ import pytest
 
 from agent.mcp.client.client import Client
 from agent.mcp.envelope import ConnectionLost
-from agent.mcp.session import Unreadable
+from agent.mcp.errors import Unreadable
 from agent.mcp.transports.child import environment
 from agent.mcp.transports.stdio import Noise, stdio
 from tests.mcp.transports.server_program import program
