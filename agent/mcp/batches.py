@@ -1,4 +1,4 @@
-"""The answers to the requests of one batch, which leave together (revision 2025-03-26, section "Batching")."""
+"""The responses to the requests of one batch, which are sent together (revision 2025-03-26, section "Batching")."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ Reply = Result | Failure
 
 
 class Batch:
-    """Each `ask` is settled once: by the answer, or by None if none is owed any more.
+    """Each `ask` is settled once: by the response, or by None if the request was cancelled.
 
-    They are counted, and not told apart by id: one that was withdrawn may be used again before its request has ended.
+    Requests are counted, not told apart by id: that of a cancelled one may be used again before its handler has ended.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What there is to know of a function before it is called."""
+"""Properties of callables."""
 
 from __future__ import annotations
 

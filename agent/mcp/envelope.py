@@ -1,4 +1,4 @@
-"""What a transport carries: messages, and what belongs to them but stands outside the JSON.
+"""What a transport carries: messages, and what belongs to them outside the JSON.
 
 A transport is an `anyio.abc.ObjectStream[Envelope]` whose `receive` may also give `Closed` and `Garbled`.
 stdio and memory use only `messages` and `batch`; the rest is for HTTP, where every request has a stream of its own.
@@ -45,10 +45,10 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Garbled:
-    """Something arrived that is no message. `excerpt` is its beginning, for people.
+    """Something arrived that is no valid message. `excerpt` is its beginning, for people.
 
-    `id` is what could be salvaged of it, and `kind` whether that is the id of an answer or of a request. `lost` says
-    that it certainly was a message (one longer than the limit): with no id, any pending answer may have been in it.
+    `id` is its id, if that could be read, and `kind` whether it is that of a response or of a request. `lost` says that
+    it certainly was a message (one longer than the limit): without an id, it may be any response that is due.
     """
 
     code: int
@@ -69,7 +69,7 @@ Transport = AbstractAsyncContextManager[Channel]
 
 @runtime_checkable
 class Addressed(Protocol):
-    """A transport that knows whom it leads to; entered again, it connects anew."""
+    """A transport that identifies its server; entered again, it connects again."""
 
     @property
     def key(self) -> str:
@@ -79,18 +79,18 @@ class Addressed(Protocol):
 
 @runtime_checkable
 class Located(Protocol):
-    """One that leads to a URL."""
+    """A transport to a URL."""
 
     url: str
 
 
 def fell_back(channel: Channel) -> bool:
-    """Whether it turned out to be the HTTP+SSE of 2024-11-05, where Streamable HTTP was hoped for."""
+    """Whether the transport fell back from Streamable HTTP to the HTTP+SSE of 2024-11-05."""
     return getattr(channel, "fell_back", False) is True
 
 
 class ConnectionLost(Exception):
-    """The other side is gone. The text is a sentence that says what is known of why."""
+    """The other side is gone. The text is a sentence that says why, as far as that is known."""
 
 
 _ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")')

@@ -1,7 +1,7 @@
-"""The other side's requests on our side: each handled in a scope of its own, and answered once or not at all.
+"""Requests of the other side: each is handled in a cancel scope of its own, and answered once or not at all.
 
-Whether an answer may still be sent is asked of the scope and not of the handler: a handler can finish in the very tick
-it is withdrawn.
+The scope, not the handler, decides whether a response may still be sent: a handler can finish in the tick in which its
+request is cancelled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agent.mcp.task_pool import TaskPool
 logger = logging.getLogger(__name__)
 
 Work = Callable[[Request, Mapping[str, Any]], Awaitable[Reply]]
-"""Gives the answer; what goes wrong in it is an answer too."""
+"""Gives the response; errors in it become error responses."""
 Send = Callable[[Envelope], Awaitable[None]]
 
 
@@ -84,13 +84,13 @@ class InboundRequests:
             return
         try:
             await self._send(Envelope(replies, batch=True))
-        except (TypeError, ValueError):  # JSON has no words for one of them, which must not cost the others
+        except (TypeError, ValueError):  # one of them cannot be JSON, which must not cost the others
             for reply in replies:
                 await self._answer_alone(reply)
 
     async def _answer_alone(self, reply: Reply) -> None:
         try:
             await self._send(Envelope((reply,), about=reply.id))
-        except (TypeError, ValueError):  # the handler returned what JSON has no words for
+        except (TypeError, ValueError):  # the handler returned what cannot be JSON
             logger.exception("writing the answer to %r", reply.id)
             await self._send(Envelope((Failure(reply.id, INTERNAL_ERROR, "Internal error"),), about=reply.id))

@@ -1,8 +1,8 @@
-"""How a conversation begins and what may be said in it: revisions, the handshake, capabilities, with no I/O.
+"""Revisions, the handshake, and capabilities, with no I/O (section "Lifecycle").
 
-The revisions of the handshake era agree on one in `initialize` (section "Lifecycle" of the specification): the client
-offers, the server answers with the same or another, the client takes it or leaves. What either side declared there
-bounds everything that follows: `offers` and `accepts` are the questions both ends ask before they speak.
+In the handshake era the revision is negotiated by `initialize`: the client offers one, the server answers with the same
+or another, the client accepts it or disconnects. The capabilities declared there limit what may be sent afterwards:
+`offers` and `objection` tell.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Capabilities = Mapping[str, Any]
 
 
 class HandshakeFailed(ConnectionLost):
-    """The two sides found no way to talk. The text is a sentence that says why."""
+    """No common revision. The text is a sentence that says why."""
 
 
 class NotOffered(Exception):
@@ -38,9 +38,9 @@ class NotOffered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What was settled at the beginning. `server` is the other side's `serverInfo`, `capabilities` what it declared.
+    """What was negotiated. `server` is the other side's `serverInfo`, `capabilities` what it declared.
 
-    `declared` is False for a server that did not say what it has: then everything may be tried.
+    `declared` is False for a server that declared nothing at all: then every method may be tried.
     """
 
     revision: str
@@ -68,10 +68,10 @@ def offer(revision: str, capabilities: Capabilities, client: Mapping[str, Any]) 
 
 
 def accept(answer: Any, wanted: str | None = None) -> Agreement:
-    """What the server's answer to `initialize` settles. Whatever is optional may be missing or misshapen.
+    """Read the result of `initialize`. Optional members may be missing or malformed.
 
     Raises:
-        HandshakeFailed: it names no revision, one we do not speak, or not the one that is wanted.
+        HandshakeFailed: its revision is missing, unknown, or not the one that is wanted.
     """
     result = answer if isinstance(answer, dict) else {}
     revision = result.get("protocolVersion")
@@ -84,7 +84,7 @@ def accept(answer: Any, wanted: str | None = None) -> Agreement:
 
 
 def read_agreement(revision: str, said: Mapping[str, Any], server: Any) -> Agreement:
-    """From what a server says of itself in `initialize` and `server/discover`."""
+    """Read the members that the results of `initialize` and `server/discover` have in common."""
     instructions = said.get("instructions")
     return Agreement(
         revision,
@@ -110,15 +110,15 @@ def next_offer(message: str, data: Any, offered: Sequence[str]) -> str | None:
 
 
 def refused(message: str, offered: Sequence[str]) -> HandshakeFailed:
-    """For a server that would take none of our offers."""
+    """The error for a server that refused every offer."""
     return HandshakeFailed(f"The server refused protocol version {_listed(offered)}: {message}")
 
 
-# The stateless era has no handshake: every request says who asks and how.
+# The stateless era has no handshake: every request carries client info, capabilities and revision.
 
 
 def request_meta(revision: str, capabilities: Capabilities, client: Mapping[str, Any]) -> dict[str, Any]:
-    """What `_meta` of each request says (section "Overview, `_meta`", 2026-07-28)."""
+    """The `_meta` of each request (section "Overview, `_meta`", 2026-07-28)."""
     return {
         REVISION_KEY: revision,
         CAPABILITIES_KEY: declared_for(revision, capabilities),
@@ -134,7 +134,7 @@ def settle(requested: object) -> str:
     return requested if isinstance(requested, str) and requested in HANDSHAKE_REVISIONS else NEWEST_HANDSHAKE
 
 
-# What may be said.
+# Capabilities.
 
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "tools/list": ("tools",),
@@ -150,11 +150,11 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "completion/complete": ("completions",),
     "tasks/cancel": ("tasks", "cancel"),  # as 2025-11-25 has it
 }
-"""The server's capability that a client's request stands on, as a path. What is not here needs none."""
+"""The server capability that a client's request requires, as a path. Other methods require none."""
 
 
 def offers(agreement: Agreement, method: str) -> bool:
-    """Whether the server said that it answers `method`."""
+    """Whether the server declared the capability that `method` requires."""
     if not agreement.declared:
         return True
     if method == "completion/complete" and not at_least(agreement.revision, "2025-03-26"):
@@ -203,7 +203,7 @@ def objection(method: str, params: Params, capabilities: Capabilities, revision:
 
 
 def shaped(method: str, result: Mapping[str, Any], revision: str) -> Mapping[str, Any]:
-    """A client's answer as `revision` has it: before 2025-11-25 a sampled message is one block, not a list of them."""
+    """A client's result in the shape of `revision`: before 2025-11-25 a sampled message has one block, not a list."""
     content = result.get("content")
     if method != "sampling/createMessage" or at_least(revision, "2025-11-25") or not isinstance(content, list):
         return result
@@ -216,7 +216,7 @@ CLIENT_METHODS: Mapping[str, str] = {
     "elicitation/create": "elicitation",
     "roots/list": "roots",
 }
-"""The client's capability that a server's request stands on."""
+"""The client capability that a server's request requires."""
 
 
 def _takes_mode(mode: object, elicitation: Any) -> bool:

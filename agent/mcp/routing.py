@@ -1,4 +1,4 @@
-"""The headers that mirror a message, so that what stands between client and server can route it without reading it.
+"""The headers that mirror a message, so that intermediaries can route it without reading the body.
 
 Only the stateless era has them (section "Transports, Streamable HTTP, headers"): `Mcp-Method`, `Mcp-Name`, and one
 `Mcp-Param-…` for each argument whose schema says `x-mcp-header`. Both ends read the rules here.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from agent.mcp.envelope import SALVAGED
 
 EVENT_LIMIT = 64 * 1024 * 1024  # bytes of one event that are read by default
-RETRY_LIMIT = 24 * 60 * 60 * 1000  # milliseconds; who asks for a longer wait cannot mean it
+RETRY_LIMIT = 24 * 60 * 60 * 1000  # milliseconds; a longer wait is taken for a mistake
 BOM = b"\xef\xbb\xbf"
 
 
@@ -48,7 +48,7 @@ class EventReader:
         self._begin()
 
     def reconnected(self) -> None:
-        """The stream begins anew; what of an event had come in half is forgotten."""
+        """A new connection: an incomplete event is discarded."""
         self._first, self._after_cr = True, False
         self._begin()
 

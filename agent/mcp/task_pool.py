@@ -1,8 +1,8 @@
 """Tasks that are used again: to start one takes longer than most of what is done in it.
 
 Starting a task in a group and ending it takes 30 to 90 µs, which was a third of what a server spends on a small call;
-handing the next job to a task that waits takes a quarter of that. A job notices nothing of it: it is cancelled with the
-group, or by scopes of its own, and sees no context variable that an earlier job set.
+handing the next job to a task that waits takes a quarter of that. Jobs are isolated: each is cancelled with the group,
+or by scopes of its own, and sees no context variable that an earlier job set.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Requests to one HTTP server with one set of credentials: redirections followed, faults as sentences."""
+"""HTTP requests to one server with one set of credentials; redirections are followed, errors become sentences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OURS = {"user-agent": f"{NAME}/{VERSION}", "accept-encoding": "gzip, deflate"}
 
 
 class Answer:
-    """What came back, its body unread."""
+    """A response, its body unread."""
 
     def __init__(self, head: Head, meaning: Meaning, response: httpx2.Response) -> None:
         self.head, self.meaning = head, meaning
@@ -32,7 +32,7 @@ class Answer:
         self._begun: bytes | None = None
 
     async def sniffed(self) -> Meaning:
-        """What it means, where the headers do not say. Raises ConnectionLost."""
+        """What it means, by its first bytes if the headers do not tell. Raises ConnectionLost."""
         if isinstance(self.meaning, Unnamed):
             self._begun = await anext(aiter(self.chunks()), b"")
             self.meaning = sniff(self._begun)
@@ -61,7 +61,7 @@ class Answer:
 
 
 def _body(response: httpx2.Response) -> AsyncIterable[bytes]:
-    """Decoding is httpx2's, but what is not encoded need not go through its hands."""
+    """The body, decoded by httpx2 only if it is encoded."""
     stream = response.stream
     if "content-encoding" in response.headers or not isinstance(stream, httpx2.AsyncByteStream):
         return response.aiter_bytes()
@@ -109,12 +109,12 @@ class HttpCaller:
             said = {**self._headers, **headers}
             bounds = _bounds(content)
             request = httpx2.Request(method, self._parsed[1], headers=said, content=content, extensions=bounds)
-            if self._cookies:  # a balancer's, that keeps a session on its machine
+            if self._cookies:  # a load balancer's, which keeps a session on one machine
                 self._cookies.set_cookie_header(request)
             response = await self._ask(request)
         except ConnectionLost:
             raise
-        except Exception as error:  # whoever signs the requests may raise anything
+        except Exception as error:  # an `httpx2.Auth` may raise anything
             raise lost(url, error) from error
         if "set-cookie" in response.headers:
             response.request = request
@@ -152,12 +152,12 @@ async def http_caller(
         async def ask_client(request: httpx2.Request) -> httpx2.Response:
             return await client.send(request, stream=True)
 
-        # Where nothing is to be signed, the transport's own word is enough, and comes sooner.
+        # Without `auth` the transport is used directly, which is faster.
         yield HttpCaller(transport.handle_async_request if transport and not auth else ask_client, url, headers)
 
 
 def _has_proxy(url: httpx2.URL) -> bool:
-    """Whether the environment wants a proxy for this URL, which is then left to httpx2 altogether."""
+    """Whether the environment names a proxy for this URL, which is then left to httpx2."""
     if url.host in ("localhost", "127.0.0.1", "::1"):
         return False
     proxies = getproxies()

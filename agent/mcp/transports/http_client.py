@@ -1,8 +1,8 @@
-"""Streamable HTTP, the client's end: a POST for each message, and streams of events that bring what it led to.
+"""Streamable HTTP, the client's end: a POST for each message, which is answered by JSON or by a stream of events.
 
-Both eras of the protocol use it. In the handshake era there is a session, a stream of its own for what belongs to no
-request, and a way back to a stream that broke off. In the stateless era a request is its stream: closing the one
-withdraws the other.
+Both eras of the protocol use it. In the handshake era there is a session, a standalone stream (GET) for what belongs to
+no request, and streams that broke off can be resumed. In the stateless era a request lives as long as its stream:
+closing the stream cancels the request.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ logger = logging.getLogger(__name__)
 Receive = Callable[[], Awaitable[Inbound | ConnectionLost]]
 
 WAITING = 64  # messages read ahead of the session
-RECEIPT_SECONDS = 30.0  # for the server to take what needs no answer
+RECEIPT_SECONDS = 30.0  # for the server to accept what needs no response
 FAREWELL_SECONDS = 1.0  # for the server to end a session
-OLD_TRANSPORT = (400, 404, 405, 406, 415, 501)  # a server's answers to a POST where HTTP+SSE expects a GET
+OLD_TRANSPORT = (400, 404, 405, 406, 415, 501)  # how a server of HTTP+SSE, which expects a GET, answers a POST
 
 
 def http(
@@ -125,7 +125,7 @@ class HttpChannel(ObjectStream[Any]):
         return item
 
     async def send(self, item: Envelope) -> None:
-        """Requests wait in tasks of their own; everything else is with the server when this returns."""
+        """Requests wait in tasks of their own; everything else has been sent when this returns."""
         for message in item.messages:
             if self._old:
                 await self._old.post(message)
@@ -137,10 +137,10 @@ class HttpChannel(ObjectStream[Any]):
                 await self._tell(message)
 
     async def send_eof(self) -> None:
-        """Every request ends by itself."""
+        """Nothing to do: every HTTP request ends by itself."""
 
     async def aclose(self) -> None:
-        """End the session, if the server has a moment for that."""
+        """End the session (DELETE), in bounded time."""
         session, self._endpoint.session = self._endpoint.session, SessionHeaders()
         if session.id:
             with anyio.move_on_after(FAREWELL_SECONDS, shield=True), suppress(ConnectionLost):
@@ -173,7 +173,7 @@ class HttpChannel(ObjectStream[Any]):
                 raise
 
     async def _fall_back(self, error: ConnectionLost, request: Request) -> bool:
-        """To the older transport, if what is at the URL answers like one (section "Backwards Compatibility")."""
+        """Fall back to HTTP+SSE, if the server answered as such a server does (section "Backwards Compatibility")."""
         if not isinstance(error, Refused) or error.status not in OLD_TRANSPORT:
             return False
         old = SseChannel(self._endpoint.caller, self._endpoint.limit, self._endpoint.deliver)
@@ -186,7 +186,7 @@ class HttpChannel(ObjectStream[Any]):
         return True
 
     async def _tell(self, message: Message) -> None:
-        """Nobody waits for an answer to it, so what goes wrong here shows at the next request."""
+        """Send what needs no response. Failures are logged: they show at the next request."""
         caller, headers = self._endpoint.caller, post_headers(message, self._endpoint.session, {})
         try:
             with anyio.move_on_after(RECEIPT_SECONDS):
@@ -194,7 +194,7 @@ class HttpChannel(ObjectStream[Any]):
                     if isinstance(answer.meaning, Rejected):
                         logger.debug("%s did not take a %s", named(answer.head.url), type(message).__name__)
                     if not isinstance(answer.meaning, Sse):
-                        await answer.read(SALVAGED)  # the connection can serve again only when its answer is read
+                        await answer.read(SALVAGED)  # the connection can be reused only when the response is read
         except ConnectionLost as error:
             logger.debug("a %s could not be sent: %s", type(message).__name__, error)
         if isinstance(message, Notification) and message.method == "notifications/initialized":
@@ -211,7 +211,7 @@ class HttpChannel(ObjectStream[Any]):
                 exchange.scope.cancel()
 
     def _listen(self) -> None:
-        """Again after each handshake, and for that session alone."""
+        """Open the standalone stream of the session; called after each handshake."""
         self._listening.cancel()
         self._listening = scope = anyio.CancelScope()
 

@@ -67,7 +67,7 @@ class HttpConnection:
         self._is_answered = False
         await self._write(data)
         while not isinstance(event := await self._next(), h11.Response):
-            pass  # it only says that it is at work
+            pass  # an informational response (1xx)
         return event
 
     async def body(self) -> AsyncIterator[bytes]:
@@ -94,7 +94,7 @@ class HttpConnection:
         except TimeoutError as error:
             raise httpx2.WriteTimeout("the server does not read") from error
         except BROKEN:
-            pass  # whoever hangs up on a request may have said why
+            pass  # the server may have sent a response before it closed the connection
 
     async def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         try:

@@ -1,4 +1,4 @@
-"""One request over Streamable HTTP and all that comes of it; its stream is resumed where that breaks off."""
+"""One request over Streamable HTTP, up to its response; its stream is resumed if that breaks off."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 Deliver = Callable[[Inbound | ConnectionLost], Awaitable[None]]
 
-ATTEMPTS = 5  # in a row, and in vain, to take up a stream again
+ATTEMPTS = 5  # to resume a stream, without success, in a row
 REJECTION_SECONDS = 5.0  # for the body of an error
-TAIL_SECONDS = 1.0  # for a stream to end after its answer, so that its connection can serve again
+TAIL_SECONDS = 1.0  # for a stream to end after the response, so that its connection can be reused
 
 
 @dataclass(slots=True, eq=False)
@@ -65,10 +65,10 @@ class Exchange:
         self._incoming = Incoming(request.id, endpoint.limit)
 
     async def run(self) -> None:
-        """Deliver what comes of it.
+        """Send the request, and deliver its response and what precedes that.
 
         Raises:
-            ConnectionLost: no answer came, and none will.
+            ConnectionLost: there is no response, and there will be none.
         """
         endpoint, incoming = self._endpoint, self._incoming
         try:
@@ -86,7 +86,7 @@ class Exchange:
 
     @property
     def _can_resume(self) -> bool:
-        """The stateless era has no way back to a stream."""
+        """Streams of the stateless era cannot be resumed."""
         return self._incoming.last_id is not None and not self.is_stateless
 
     async def _take(self, answer: Answer) -> None:
@@ -128,16 +128,16 @@ class Exchange:
 
 
 async def listen(endpoint: Endpoint) -> None:
-    """Receive what belongs to no request, if the server has a stream for that (section "Listening for Messages")."""
+    """Receive on the standalone stream, if the server has one (section "Listening for Messages from the Server")."""
     with suppress(Refused):
         await _follow(endpoint, Incoming(None, endpoint.limit), endpoint.deliver)
 
 
 async def _follow(endpoint: Endpoint, incoming: Incoming, deliver: Deliver) -> None:
-    """Connect to a stream, again and again, until it has given the answer that is due."""
+    """Resume a stream, as often as it breaks off, until the response that is due has come."""
     while True:
         try:
-            await _take_up(endpoint, incoming, deliver)
+            await _resume(endpoint, incoming, deliver)
             incoming.disconnected(failed=False)
         except Refused:
             raise
@@ -149,8 +149,8 @@ async def _follow(endpoint: Endpoint, incoming: Incoming, deliver: Deliver) -> N
         await anyio.sleep(incoming.delay)
 
 
-async def _take_up(endpoint: Endpoint, incoming: Incoming, deliver: Deliver) -> None:
-    """Raises Refused where another attempt would end as this one did."""
+async def _resume(endpoint: Endpoint, incoming: Incoming, deliver: Deliver) -> None:
+    """Raises Refused if another attempt would be refused too."""
     async with endpoint.caller.call("GET", get_headers(endpoint.session, incoming.last_id)) as answer:
         if isinstance(answer.meaning, Sse):
             await _read(answer, incoming, deliver)
@@ -162,7 +162,7 @@ async def _take_up(endpoint: Endpoint, incoming: Incoming, deliver: Deliver) -> 
 
 
 async def _read(answer: Answer, incoming: Incoming, deliver: Deliver) -> None:
-    """Deliver what a stream brings, until it ends."""
+    """Deliver the messages of a stream, until it ends."""
     incoming.connected()
     with anyio.CancelScope() as tail:
         async with aclosing(answer.chunks()) as chunks:

@@ -1,4 +1,4 @@
-"""What can go wrong between us and an HTTP server, each as one sentence that says what to do."""
+"""Errors of an HTTP connection, each as one sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from agent.mcp.exchange import Unreachable, named, origin
 
 
 class Misconfigured(Exception):
-    """What this machine is told about networks cannot be used. The text is a clause that says what."""
+    """The environment names a proxy or certificates that cannot be used. The text is a clause that says which."""
 
 
 def lost(url: str, error: Exception) -> Unreachable:
-    """The sentence for an exception raised on the way to `url` or back: httpx2's, or that of whoever signs requests."""
+    """The sentence for an exception of a request to `url`: one of httpx2, or whatever an `httpx2.Auth` raised."""
     server = named(url)
     if isinstance(error, Misconfigured):
         return Unreachable(f"{server} cannot be asked: {error}.")

@@ -1,4 +1,4 @@
-"""The messages on one stream of events, through all the connections that carry it, with no I/O."""
+"""The messages of one stream of events, through all the connections that it is resumed on, with no I/O."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Incoming:
         return self._reader.last_id
 
     def connected(self) -> None:
-        """The other side may repeat the last event: it cannot know whether that came through."""
+        """The server may repeat the last event: it cannot know whether that was received."""
         self._reader.reconnected()
         self._repeated = self.last_id
         self._came = False
@@ -66,7 +66,7 @@ class Incoming:
         self._postponed = seconds
 
     def disconnected(self, *, failed: bool) -> int:
-        """How many times in a row that was in vain. A server that told us when to come back may have nothing yet."""
+        """How many connections in a row brought nothing. A server that sent `retry` may have nothing to send yet."""
         in_vain = not self._came and (failed or self._reader.retry is None)
         self._failures = self._failures + 1 if in_vain else 0
         return self._failures
@@ -100,7 +100,7 @@ class Incoming:
 
 
 def _is_noise(item: Envelope | Garbled) -> bool:
-    """Some servers send signs of life as events. They are no messages, and nobody waits for them."""
+    """Some servers send keep-alives as events, which are no messages."""
     if isinstance(item, Envelope) or item.kind != "unknown" or item.lost:
         return False
     logger.debug("an event that is no message: %s", item.excerpt)

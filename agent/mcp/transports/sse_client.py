@@ -1,4 +1,4 @@
-"""HTTP+SSE, the transport of 2024-11-05, the client's end: one stream to hear on, and another address to speak to."""
+"""HTTP+SSE, the transport of 2024-11-05, the client's end: one stream to receive on, and an endpoint to POST to."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ Deliver = Callable[[Inbound | ConnectionLost], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
 
-ENDPOINT_SECONDS = 10.0  # for the server to say where to post
+ENDPOINT_SECONDS = 10.0  # for the `endpoint` event
 RECEIPT_SECONDS = 30.0  # for the server to take a message
 
 
 class SseChannel:
-    """`run` reads the stream, and delivers what comes on it, at last why it ended; `post` speaks."""
+    """`run` reads the stream, and delivers its messages and at last why it ended; `post` sends."""
 
     def __init__(self, caller: HttpCaller, limit: int, deliver: Deliver) -> None:
         self._caller, self._deliver = caller, deliver
@@ -47,7 +47,7 @@ class SseChannel:
         self._endpoint: str | None = None
 
     async def post(self, message: Message) -> None:
-        """The server takes the message; its answer, if one is due, comes on the stream."""
+        """Send a message; the response, if one is due, comes on the stream."""
         try:
             with anyio.move_on_after(RECEIPT_SECONDS) as patience:
                 await self._post(message)
@@ -67,10 +67,10 @@ class SseChannel:
                 raise reason if isinstance(reason, Refused) else unexpected(answer.head, body)
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Read the stream to its end; started as soon as the server has said where to post.
+        """Read the stream to its end; started as soon as the `endpoint` event has come.
 
         Raises:
-            ConnectionLost: it did not say that.
+            ConnectionLost: it did not come.
         """
         try:
             await self._read(task_status)
@@ -98,7 +98,7 @@ class SseChannel:
             raise ConnectionLost(f"{named(self._caller.url)} did not say where to post messages.")
 
     def _resolve(self, endpoint: str) -> str:
-        """Messages may hold secrets, so they go to no other server than the one that was asked."""
+        """Messages may contain secrets, so they are not sent to another origin than that of the stream."""
         url = joined(self._caller.url, endpoint)
         if origin(url) != origin(self._caller.url):
             raise ConnectionLost(f"{named(self._caller.url)} wants messages posted to another server, {origin(url)}.")
