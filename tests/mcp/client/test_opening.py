@@ -9,12 +9,13 @@ from mcp_types import TextContent
 
 from agent.mcp.client.client import Client
 from agent.mcp.client.opening import key_of
-from agent.mcp.envelope import Channel, ConnectionLost, Envelope
+from agent.mcp.envelope import Channel, Closed, ConnectionLost, Envelope
 from agent.mcp.errors import McpError
-from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Failure, Notification, Request
+from agent.mcp.exchange import Unreachable
+from agent.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Failure, Message, Notification, Request
 from agent.mcp.lifecycle import HandshakeFailed
 from agent.mcp.transports.http_client import http
-from agent.mcp.transports.memory import memory
+from agent.mcp.transports.memory import MemoryChannel, memory
 from agent.mcp.transports.stdio import stdio
 from tests.mcp.foreign_server import ForeignServer, connected, initialized, tool
 from tests.mcp.modern_server import REVISION, complete, discovered, in_turn, meta
@@ -61,6 +62,36 @@ async def test_any_other_answer_leads_to_the_handshake(answer: Any) -> None:
         assert client.revision == "2025-06-18"
         await client.ping()
     assert methods(server) == ["server/discover", "initialize", "notifications/initialized", "ping"]
+
+
+class Breaking(ForeignServer):
+    """The first request ends with an error of the transport."""
+
+    def __init__(self, error: ConnectionLost) -> None:
+        super().__init__({})
+        self._error = error
+
+    async def say(self, *messages: Message) -> None:
+        if any(isinstance(message, Failure) and message.id == 1 for message in messages):
+            assert isinstance(self.channel, MemoryChannel)
+            await self.channel._outgoing.send(Closed(1, self._error))
+        else:
+            await super().say(*messages)
+
+
+async def test_an_answer_of_the_transport_leads_to_the_handshake_whatever_caused_it() -> None:
+    error = ConnectionLost("It was no answer.")
+    error.__cause__ = ValueError("no JSON")
+    async with connected(Breaking(error)) as client:
+        assert client.revision == "2025-11-25"
+
+
+async def test_no_answer_at_all_shows_no_era() -> None:
+    server = Breaking(Unreachable("Nobody is there."))
+    with pytest.raises(Unreachable, match="Nobody is there"):
+        async with connected(server):
+            pass
+    assert server.told == []
 
 
 async def test_a_server_that_wants_to_be_asked_in_another_revision_is_asked_again() -> None:
