@@ -63,13 +63,17 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class SampleFinished:
-    """A server's sampling request is settled: `verdict` says how, `cost` what it came to in US dollars, if known."""
+    """A server's sampling request is settled: `verdict` says how, `cost` what it came to in US dollars, if known.
+
+    `why` says for people which limit stopped it.
+    """
 
     server: str
     model: str
     usage: Usage | None
-    verdict: Verdict | Literal["error"]
+    verdict: Verdict | Literal["error", "limit"]
     cost: float | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ class SampleRecord:
     usage: Usage | None
     verdict: str
     cost: float | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +100,8 @@ class Report:
                 self.replies.append(usage)
             case ToolFinished(call, server, tool, result, seconds):
                 self.tool_calls.append(CallRecord(server, tool or call.tool, call.arguments, result.is_error, seconds))
-            case SampleFinished(server, model, usage, verdict, cost):
-                self.samples.append(SampleRecord(server, model, usage, verdict, cost))
+            case SampleFinished(server, model, usage, verdict, cost, why):
+                self.samples.append(SampleRecord(server, model, usage, verdict, cost, why))
                 self.usage += usage or Usage()
             case QuestionSettled(question, verdict, by, why):
                 self._settled(question, verdict, by, why)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from anyio import to_thread
 
-from agent.chat.messages import AssistantMessage, Text, ToolCall, ToolMessage, Usage, UserMessage
-from agent.chat.provider import Request
+from agent.chat.messages import Usage
 from agent.chat.report import Report
 from agent.host.config import Config
 from agent.providers.registry import ProviderConfig
-
-CHARACTERS_PER_TOKEN = 4
-TOKENS_PER_PICTURE = 1_500  # or recording: about what a large one takes
 
 
 class Prices:
@@ -38,31 +32,6 @@ class Prices:
         costs += [sample.cost for sample in report.samples if sample.usage or sample.cost is not None]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if known and len(known) == len(costs) else None
-
-
-def request_tokens(request: Request) -> int:
-    """About how many tokens a request has, before any model has counted them."""
-    tools = [[tool.name, tool.description, tool.schema] for tool in request.tools]
-    characters = len(request.system) + (len(json.dumps(tools)) if tools else 0)
-    pictures = 0
-    for part in _parts(request):
-        if isinstance(part, Text):
-            characters += len(part.text)
-        elif isinstance(part, ToolCall):
-            characters += len(part.raw)
-        else:
-            pictures += 1
-    return characters // CHARACTERS_PER_TOKEN + pictures * TOKENS_PER_PICTURE
-
-
-def _parts(request: Request) -> Iterator[Any]:
-    for message in request.messages:
-        match message:
-            case UserMessage(parts) | AssistantMessage(parts):
-                yield from parts
-            case ToolMessage(results):
-                for result in results:
-                    yield from result.content
 
 
 @cache

@@ -90,10 +90,10 @@ class Sampling:
             raise McpError(REJECTED, f"Sampling limit reached: {over}") from over
 
     def _stop(self, question: ApproveSampling, over: OverBudget) -> None:
-        """Nobody said no: the limit that was met stands right before what became of the request."""
+        """Nobody said no: a limit was met."""
         if over.is_told:
             self._outbox.emit(QuestionSettled(question, "decline", "policy", str(over)))
-            self._outbox.emit(SampleFinished(question.server, question.model, None, "error"))
+            self._outbox.emit(SampleFinished(question.server, question.model, None, "limit", why=str(over)))
 
     async def _settle(
         self, question: ApproveSampling, provider: Provider, sample: Sample, spent: Spent

@@ -5,27 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from agent.chat.events import Event, MessageFinished, SampleFinished
 from agent.chat.messages import (
     AssistantMessage,
-    Image,
     Text,
-    ToolCall,
-    ToolMessage,
-    ToolResult,
     Usage,
-    UserMessage,
-    user,
 )
-from agent.chat.provider import Request, ToolSpec
 from agent.chat.questions import Verdict
 from agent.chat.report import Report
 from agent.host import prices
-from agent.host.prices import Prices, request_tokens
+from agent.host.prices import Prices
 from agent.providers.registry import ProviderConfig
 from tests.host.scene import configure
 
@@ -96,13 +88,3 @@ def test_the_table_is_loaded_by_the_first_question_only() -> None:
     program = "import sys, agent.host.sampling; print('genai_prices' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=20)
     assert done.stdout == "False\n"
-
-
-def test_the_size_of_a_request_counts_all_that_is_in_it() -> None:
-    messages: tuple[Any, ...] = (
-        UserMessage((Text("x" * 400), Image("AAAA", "image/png"))),
-        AssistantMessage((Text("y" * 40), ToolCall("c", "t", {}, "z" * 40))),
-        ToolMessage((ToolResult("c", (Text("r" * 40),)),)),
-    )
-    assert request_tokens(Request(messages, system="s" * 80)) == 1_500 + 600 // 4
-    assert request_tokens(Request((user(""),), tools=(ToolSpec("name", "what it does", {"type": "object"}),))) > 5

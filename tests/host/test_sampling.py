@@ -133,7 +133,7 @@ async def test_one_turn_has_only_so_many_samples_and_the_next_begins_anew(config
         assert await call(view, "sample_often", times=2) == "done"
     [settled] = view.events(QuestionSettled)
     assert (settled.verdict, settled.by, settled.why) == ("decline", "policy", why)
-    assert [event.verdict for event in view.events(SampleFinished)] == [*["accept"] * 4, "error", *["accept"] * 2]
+    assert [event.verdict for event in view.events(SampleFinished)] == [*["accept"] * 4, "limit", *["accept"] * 2]
 
 
 async def test_a_limit_is_told_from_a_person_s_no_and_named_right_before_what_it_ended(config: Configure) -> None:
@@ -143,7 +143,7 @@ async def test_a_limit_is_told_from_a_person_s_no_and_named_right_before_what_it
     kinds = (QuestionSettled, SampleFinished)
     settled, finished = [event for event in view.seen if isinstance(event, kinds)]
     assert (settled.by, settled.why) == ("policy", "sampling.max_requests_per_turn allows 0 requests in one turn.")
-    assert finished == SampleFinished("asking", "mock/demo", None, "error")
+    assert finished == SampleFinished("asking", "mock/demo", None, "limit", why=settled.why)
 
 
 async def test_ten_requests_at_once_do_not_get_past_the_budget() -> None:
@@ -167,7 +167,7 @@ async def test_ten_requests_at_once_do_not_get_past_the_budget() -> None:
     ):
         tasks.start_soon(call, view, "ten")
         await view.until(lambda: len(view.open) + len(view.events(SampleFinished)) == 10)
-        assert (len(view.open), {event.verdict for event in view.events(SampleFinished)}) == (5, {"error"})
+        assert (len(view.open), {event.verdict for event in view.events(SampleFinished)}) == (5, {"limit"})
         tasks.cancel_scope.cancel()
 
 

@@ -168,7 +168,7 @@ _ASKED = {
     "sampling": "The model request of",
     "review": "The model's answer to",
 }
-_SAMPLED: dict[Any, str] = {**_VERDICTS, "accept": "answered", "error": "failed"}
+_SAMPLED: dict[Any, str] = {**_VERDICTS, "accept": "answered", "error": "failed", "limit": "stopped by a limit"}
 _ENDED = {
     Stop.INTERRUPTED: "Stopped. What was said so far is kept.",
     Stop.REFUSAL: "The model refused to answer.",

@@ -58,6 +58,8 @@ def _alike(numbered: tuple[int, Sampled]) -> object:
 
 def sampled(event: SampleFinished, before: Event | None, at: float) -> Sampled:
     """`before` is what happened right before it: a question that was settled ended it, unless it was accepted."""
+    if event.verdict == "limit":
+        return Sampled(event, at, "request", event.why)
     if not isinstance(before, QuestionSettled) or type(before.question) not in _STEPS or event.verdict == "accept":
         return Sampled(event, at, "request")
     if before.by == "policy" and before.verdict != "accept":

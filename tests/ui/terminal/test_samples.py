@@ -24,26 +24,29 @@ LIMIT = "sampling.max_requests_per_turn allows 2 requests in one turn."
         (QuestionSettled(REQUEST, "decline", "person"), "decline", "you refused the request"),
         (QuestionSettled(REPLY, "decline", "person"), "decline", "you refused the reply"),
         (QuestionSettled(REPLY, "cancel", "person"), "cancel", "you cancelled the reply"),
-        (QuestionSettled(REQUEST, "decline", "policy", LIMIT), "error", f"stopped at the request ({LIMIT[:-1]})"),
+        (QuestionSettled(REQUEST, "decline", "policy", LIMIT), "decline", f"stopped at the request ({LIMIT[:-1]})"),
+        (None, "limit", f"stopped at the request ({LIMIT[:-1]})"),
         (QuestionSettled(REQUEST, "accept", "person"), "error", "failed"),
         (Noticed("x", "info", "x"), "error", "failed"),
         (None, "accept", "answered"),
     ],
 )
 def test_a_limit_and_a_person_s_no_to_either_step_are_told_apart(before: Event | None, verdict: str, said: str) -> None:
-    event = SampleFinished("notes", "openai/gpt", None, verdict)  # type: ignore[arg-type]
+    event = SampleFinished("notes", "openai/gpt", None, verdict, why=LIMIT)  # type: ignore[arg-type]
     at = time.mktime((2026, 1, 31, 9, 5, 7, 0, 0, -1))
     line = f"◇ 09:05:07 notes asked openai/gpt: {said}, no tokens, –"
     assert sampled(event, before, at).line == line
 
 
 def test_what_one_limit_stops_again_and_again_takes_one_line() -> None:
-    stop = QuestionSettled(REQUEST, "decline", "policy", LIMIT)
-    failed = SampleFinished("notes", "m", None, "error")
-    samples = [sampled(failed, before, 0) for before in (None, None, stop, stop, stop, None)]
+    stopped, failed = (
+        SampleFinished("notes", "m", None, "limit", why=LIMIT),
+        SampleFinished("notes", "m", None, "error"),
+    )
+    samples = [sampled(event, None, 0) for event in (failed, failed, stopped, stopped, stopped, failed)]
     lines = [line[11:] for line in sample_lines(samples)]
-    stopped = f"notes asked m: stopped at the request ({LIMIT[:-1]}), no tokens, – (and 2 more like it)"
-    assert lines == [*["notes asked m: failed, no tokens, –"] * 2, stopped, "notes asked m: failed, no tokens, –"]
+    line = f"notes asked m: stopped at the request ({LIMIT[:-1]}), no tokens, – (and 2 more like it)"
+    assert lines == [*["notes asked m: failed, no tokens, –"] * 2, line, "notes asked m: failed, no tokens, –"]
 
 
 def test_what_a_person_wrote_and_what_it_cost_is_said() -> None:
