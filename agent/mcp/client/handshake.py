@@ -29,6 +29,7 @@ class HandshakeClient:
         self._session, self._listener = opening.session, opening.listener
         self._beginning = anyio.Lock()
         self._subscribed: set[str] = set()
+        self._level: str | None = None
         self._only_as_tasks: set[str] = set()
         self._late_progress = core_tasks.LateProgress()
         self._listener.intercept = self._late_progress.hear
@@ -75,6 +76,7 @@ class HandshakeClient:
 
     async def set_logging_level(self, level: str) -> None:
         await self.request("logging/setLevel", {"level": level})
+        self._level = level
 
     async def subscribe(self, uri: str) -> None:
         await self.request("resources/subscribe", {"uri": uri})
@@ -107,24 +109,28 @@ class HandshakeClient:
         return True
 
     async def _restore(self) -> None:
-        """Renew the subscriptions of the old session. Every list may have changed with the new one."""
+        """Bring the new session to the state of the old one. Every list may have changed with it."""
+        if self._level:
+            await self._repeat("logging/setLevel", {"level": self._level}, "its log messages may be others")
         for uri in sorted(self._subscribed):
-            await self._subscribe_again(uri)
+            if not await self._repeat("resources/subscribe", {"uri": uri}, f"it no longer tells of changes to {uri}"):
+                self._subscribed.discard(uri)
         for name in ("tools", "resources", "prompts"):
             if lifecycle.declares(self.agreement.capabilities, name):
                 self._listener.on_notification(Notification(f"notifications/{name}/list_changed", {}))
 
-    async def _subscribe_again(self, uri: str) -> None:
-        """A failure is not that of the call which found the session lost, so it becomes a notice."""
+    async def _repeat(self, method: str, params: Params, loss: str) -> bool:
+        """False if it failed, which is not the failure of the call that found the session lost: it becomes a notice."""
         from agent.mcp.exchange import SessionLost
 
         try:
-            await self._session.request("resources/subscribe", {"uri": uri})
+            await self._session.request(method, params)
         except SessionLost:
-            pass  # the call finds that out too, and the next session begins with the same subscriptions
+            pass  # the call finds that out too, and the next session begins with the same state
         except (McpError, Unreadable, ConnectionLost) as error:
-            self._subscribed.discard(uri)
-            self._listener.notice(f"The server began a new session, and no longer tells of changes to {uri}: {error}")
+            self._listener.notice(f"The server began a new session, in which {loss}: {error}")
+            return False
+        return True
 
     async def _visited(self, data: Any) -> bool:
         """Whether the error requires URL elicitations, and the person accepted all of them."""

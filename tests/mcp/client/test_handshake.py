@@ -86,16 +86,18 @@ def _begins(message: Message) -> bool:
 
 async def test_a_lost_session_is_begun_anew_and_the_request_repeated_once() -> None:
     heard: list[Any] = []
-    everything = initialized(tools={}, resources={"subscribe": True})
-    server = Forgetful({"initialize": everything, "tools/call": DONE, "resources/subscribe": {}})
+    everything = initialized(tools={}, logging={}, resources={"subscribe": True})
+    answers = {"tools/call": DONE, "resources/subscribe": {}, "logging/setLevel": {}}
+    server = Forgetful({"initialize": everything} | answers)
     async with connected(server, on_notification=lambda *told: heard.append(told)) as client:
+        await client.set_logging_level("debug")
         await client.subscribe("a:b")
         server.forgets = 1
         assert (await client.call_tool("x")).content == (TextContent(text="done"),)
     said = [told.method for told in server.told if isinstance(told, Request | Notification)]
     assert said == [
-        *("initialize", "notifications/initialized", "resources/subscribe", "tools/call"),
-        *("initialize", "notifications/initialized", "resources/subscribe", "tools/call"),
+        *("initialize", "notifications/initialized", "logging/setLevel", "resources/subscribe", "tools/call"),
+        *("initialize", "notifications/initialized", "logging/setLevel", "resources/subscribe", "tools/call"),
     ]
     assert heard == [("notifications/tools/list_changed", {}), ("notifications/resources/list_changed", {})]
 
@@ -125,7 +127,8 @@ async def test_a_subscription_that_a_new_session_refuses_is_a_notice_and_costs_n
         "notes://2",
     ]
     assert notices == [
-        "The server began a new session, and no longer tells of changes to notes://1: Resource not found: notes://1"
+        "The server began a new session, in which it no longer tells of changes to notes://1: "
+        "Resource not found: notes://1"
     ]
     assert heard == [("notifications/tools/list_changed", {}), ("notifications/resources/list_changed", {})] * 2
 
