@@ -6,13 +6,13 @@ TYPE_CHECKING = False  # `typing` alone would double the time of `--version`
 if TYPE_CHECKING:
     from typing import Any
 
-    from agent.host.config import load_config
+    from agent.host.config.config import load_config
     from agent.host.host import open_host
 
 __version__ = "0.1.0"
 __all__ = ["load_config", "open_host"]
 
-_HOMES = {"load_config": "agent.host.config", "open_host": "agent.host.host"}
+_HOMES = {"load_config": "agent.host.config.config", "open_host": "agent.host.host"}
 
 
 def __getattr__(name: str) -> Any:

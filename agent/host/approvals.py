@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.host.config_models import ServerTable
+from agent.host.config.models import ServerTable
 from agent.host.remembered import Memory, identity
 
 if TYPE_CHECKING:

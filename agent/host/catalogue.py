@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from agent.host.approvals import Definition, define
-from agent.host.config_errors import nearest
+from agent.host.config.errors import nearest
 from agent.host.errors import HostError
 from agent.host.tool_names import shown_name
 

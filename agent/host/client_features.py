@@ -10,7 +10,7 @@ import anyio
 
 from agent.chat.outbox import Outbox
 from agent.host.browser import OpenPage, open_page
-from agent.host.config import Config
+from agent.host.config.config import Config
 from agent.host.elicitation import Elicitation
 from agent.host.grants import Grants
 from agent.host.roots import Roots
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.chat.provider import Provider
     from agent.chat.toolbox import Toolbox
     from agent.host.host import Host
-    from agent.host.sampling import Sampling
+    from agent.host.sampling.sampling import Sampling
 
 AnswerServer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 """Answers one server: (method, params) to a result. Raises McpError to refuse."""
@@ -75,7 +75,7 @@ class ClientFeatures:
 
     @cached_property
     def _sampling(self) -> Sampling:
-        from agent.host.sampling import Sampling  # not before the servers have been started
+        from agent.host.sampling.sampling import Sampling  # not before the servers have been started
 
         return Sampling(self._config, self._outbox, self._chat, self.grants, interactive=self._interactive)
 

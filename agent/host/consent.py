@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.host import remembered
-from agent.host.config_models import ProviderTable, ServerTable
+from agent.host.config.models import ProviderTable, ServerTable
 from agent.host.transports import is_local
 
 

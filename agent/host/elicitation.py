@@ -12,7 +12,7 @@ from agent.chat.events import Noticed, QuestionAsked, QuestionSettled
 from agent.chat.outbox import Outbox
 from agent.chat.questions import Answer, AwaitPage, FillForm, OpenUrl, Question
 from agent.host.browser import OpenPage
-from agent.host.config import Config
+from agent.host.config.config import Config
 from agent.host.form_rules import LONGEST_MESSAGE, form_objection
 from agent.host.policies import configured_answer, form_fault, refused
 from agent.host.web_addresses import UnsafeAddress, read_address

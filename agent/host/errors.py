@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from agent.host.config_models import ServerTable
-from agent.host.oauth import holds_token
-from agent.host.oauth_errors import NotSignedIn
+from agent.host.config.models import ServerTable
+from agent.host.oauth.errors import NotSignedIn
+from agent.host.oauth.oauth import holds_token
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.errors import McpError
 from agent.mcp.exchange import Unauthorized

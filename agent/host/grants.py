@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent.chat.questions import Answer
-from agent.host.config_models import ServerTable
+from agent.host.config.models import ServerTable
 from agent.host.remembered import Memory, identity
 
 Grant = Literal["sampling", "review", "roots"]

@@ -16,9 +16,9 @@ from agent.host.approvals import Approvals
 from agent.host.browser import OpenPage, open_page
 from agent.host.by_hand import ByHand
 from agent.host.client_features import Chat, ClientFeatures
-from agent.host.config import Config
+from agent.host.config.config import Config
 from agent.host.errors import HostError, ServerUnavailable
-from agent.host.oauth import SignIns
+from agent.host.oauth.oauth import SignIns
 from agent.host.omissions import tell_omissions
 from agent.host.policies import headless_policy
 from agent.host.provider_choice import Providers

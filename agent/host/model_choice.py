@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast, get_args
 
-from agent.host.config_errors import ConfigError, Disabled, nearest
-from agent.host.config_models import Kind, ProviderTable
+from agent.host.config.errors import ConfigError, Disabled, nearest
+from agent.host.config.models import Kind, ProviderTable
 from agent.providers.registry import DEFAULT_MODELS, ProviderConfig
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent.chat.events import Noticed, ServerChanged
 from agent.chat.outbox import Outbox
-from agent.host.config import Config
+from agent.host.config.config import Config
 
 
 def tell_omissions(config: Config, outbox: Outbox) -> None:

@@ -16,7 +16,7 @@ from agent.chat.questions import (
     ReviewSample,
     ShareRoots,
 )
-from agent.host.config import Config
+from agent.host.config.config import Config
 from agent.host.schemas import Unusable, mismatch
 
 

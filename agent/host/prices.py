@@ -9,7 +9,7 @@ from anyio import to_thread
 
 from agent.chat.messages import Usage
 from agent.chat.report import Report
-from agent.host.config import Config
+from agent.host.config.config import Config
 from agent.providers.registry import ProviderConfig
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import anyio
 
 from agent.chat.provider import Provider, ProviderError, ProviderItem, Request
-from agent.host.config import Config, ConfigError
+from agent.host.config.config import Config, ConfigError
 from agent.host.model_choice import resolve_label
 from agent.providers.registry import ProviderConfig, open_provider, warm_up
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.host.config_models import ServerTable
+from agent.host.config.models import ServerTable
 
 
 def read(path: Path) -> dict[str, Any]:

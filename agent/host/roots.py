@@ -11,8 +11,8 @@ from pathlib import Path
 from agent.chat.events import Noticed
 from agent.chat.outbox import Outbox
 from agent.chat.questions import ShareRoots
-from agent.host.config import Config
-from agent.host.config_values import absolute
+from agent.host.config.config import Config
+from agent.host.config.values import absolute
 from agent.host.errors import HostError
 from agent.host.grants import Grants
 

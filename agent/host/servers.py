@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from anyio.abc import TaskGroup
 
-from agent.host.config_errors import nearest
+from agent.host.config.errors import nearest
 from agent.host.connection import Connection
 from agent.host.errors import ServerUnavailable
 from agent.host.server_view import ServerView

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from agent.chat.outbox import Outbox
 from agent.host.client_features import ClientFeatures
-from agent.host.config import Config
-from agent.host.config_models import ServerTable
-from agent.host.oauth import SignIns
+from agent.host.config.config import Config
+from agent.host.config.models import ServerTable
+from agent.host.oauth.oauth import SignIns
 from agent.host.trace import Trace
 from agent.host.transports import reach
 from agent.host.verdicts import Verdicts

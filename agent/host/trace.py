@@ -15,7 +15,7 @@ from pydantic_core import from_json, to_json
 
 from agent.chat.events import Noticed
 from agent.chat.outbox import Outbox
-from agent.host.config_errors import ConfigError
+from agent.host.config.errors import ConfigError
 from agent.mcp.envelope import Closed, ConnectionLost, Envelope, Garbled
 from agent.mcp.jsonrpc import Failure, Message, Notification, Request, RequestId, Result, encode
 from agent.providers.registry import SHORTEST_SECRET

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent import __version__
-from agent.host.config_models import ServerTable
+from agent.host.config.models import ServerTable
 from agent.mcp.envelope import Transport
 from agent.mcp.transports.stdio import Noise, StdioTransport, stdio
 

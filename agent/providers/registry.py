@@ -73,7 +73,7 @@ def open_provider(config: ProviderConfig, model: str) -> Provider:
             `base_url` leads nowhere.
     """
     if config.kind == "mock":
-        mock: Provider = import_module("agent.providers.mock").MockProvider(model, config.script)
+        mock: Provider = import_module("agent.providers.mock.mock").MockProvider(model, config.script)
         return mock
     if not config.host:
         text = f"The base_url {config.url!r} of {config.name} is no address: write http://HOST or https://HOST."

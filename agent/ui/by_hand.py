@@ -11,7 +11,7 @@ from agent.chat.events import ServerChanged
 from agent.chat.messages import Text
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.provider import ProviderError
-from agent.host.config import Config, ConfigError
+from agent.host.config.config import Config, ConfigError
 from agent.host.host import Host, HostError, open_host
 from agent.host.policies import headless_policy
 from agent.ui.arguments import ArgumentsError, read_arguments, read_texts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.host.config import Config
-from agent.host.config_warnings import warnings
+from agent.host.config.config import Config
+from agent.host.config.warnings import warnings
 from agent.ui.environment import Environment
 from agent.ui.escapes import clean
 from agent.ui.exit_codes import ExitCode

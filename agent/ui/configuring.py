@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from agent.host.config import Config, Consent, agree, resolve
+from agent.host.config.config import Config, Consent, agree, resolve
 from agent.host.options import Options
 from agent.ui.environment import Environment
 from agent.ui.escapes import clean, spell

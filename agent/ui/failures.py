@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.chat.provider import ProviderError
-from agent.host.config import ConfigError
+from agent.host.config.config import ConfigError
 from agent.host.errors import HostError
 from agent.ui.exit_codes import ExitCode
 

@@ -12,7 +12,7 @@ from agent.chat.messages import Stop, user
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.provider import ProviderError
 from agent.chat.report import Report
-from agent.host.config import Config, ConfigError
+from agent.host.config.config import Config, ConfigError
 from agent.host.host import Host, HostError, open_host
 from agent.host.policies import headless_policy
 from agent.host.prices import Prices

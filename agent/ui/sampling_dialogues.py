@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.chat.messages import Audio, Image, Message, Text, ToolCall, ToolMessage, ToolResult
 from agent.chat.questions import ApproveSampling, FillForm, ReviewSample
-from agent.host.sampling_edits import editable_text, edited_request
+from agent.host.sampling.edits import editable_text, edited_request
 from agent.ui.consenting import Consenting, Edits, folded
 from agent.ui.escapes import spell, spell_line
 from agent.ui.filling import Filling

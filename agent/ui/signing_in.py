@@ -11,10 +11,10 @@ import anyio
 
 from agent.chat.questions import Answer, FillForm, OpenUrl
 from agent.host.browser import open_page
-from agent.host.config import Config
+from agent.host.config.config import Config
 from agent.host.errors import HostError
-from agent.host.oauth_browser import BRING, Ask, Browsing
-from agent.host.oauth_login import log_in, log_out
+from agent.host.oauth.browser import BRING, Ask, Browsing
+from agent.host.oauth.login import log_in, log_out
 from agent.ui.environment import Environment
 from agent.ui.escapes import clean
 from agent.ui.exit_codes import ExitCode

@@ -9,7 +9,7 @@ import anyio
 from agent.chat.events import TurnEnded
 from agent.chat.messages import Stop
 from agent.chat.report import Report
-from agent.host.config import ConfigError
+from agent.host.config.config import ConfigError
 from agent.host.faults import innermost
 from agent.host.options import Options
 from agent.ui.configuring import configure

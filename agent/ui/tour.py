@@ -22,7 +22,7 @@ from agent.chat.messages import user
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.questions import Answer, ApproveTool, FillForm, OpenUrl, Question
 from agent.chat.report import KINDS
-from agent.host.config import resolve
+from agent.host.config.config import resolve
 from agent.host.host import open_host
 from agent.host.options import Options
 from agent.ui.entries import parse

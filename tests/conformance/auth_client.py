@@ -11,11 +11,11 @@ import anyio
 import httpx2
 
 from agent.chat.questions import Answer, FillForm, OpenUrl
-from agent.host.oauth_access import Access
-from agent.host.oauth_browser import Browsing
-from agent.host.oauth_party import Party
-from agent.host.oauth_store import open_store
-from agent.host.oauth_table import OAuthTable
+from agent.host.oauth.access import Access
+from agent.host.oauth.browser import Browsing
+from agent.host.oauth.party import Party
+from agent.host.oauth.store import open_store
+from agent.host.oauth.table import OAuthTable
 from agent.mcp.client.client import Client
 from agent.mcp.transports.http_client import http
 
@@ -70,7 +70,7 @@ def _enterprise(url: str, context: Mapping[str, Any]) -> httpx2.Auth:
     """Signed in to elsewhere: the identity provider's word is exchanged for one that the server's own side takes."""
     from mcp.client.auth.extensions.identity_assertion import IdentityAssertionOAuthProvider
 
-    from agent.host.oauth_provider import Nowhere
+    from agent.host.oauth.provider import Nowhere
 
     async def assertion(audience: str, resource: str) -> str:
         form = {

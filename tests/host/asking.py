@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent.chat.questions import Answer, Question
-from agent.host.config import Config
+from agent.host.config.config import Config
 from agent.mcp import Context, Server
 from tests.host.scene import Scene, configure
 

@@ -14,8 +14,8 @@ from agent.chat.events import Event
 from agent.chat.outbox import Outbox, Pending
 from agent.chat.questions import Answer, Question
 from agent.host.browser import OpenPage
-from agent.host.config import Config
-from agent.host.config_models import ServerTable, Settings
+from agent.host.config.config import Config
+from agent.host.config.models import ServerTable, Settings
 from agent.host.host import Host, open_host
 from agent.host.model_choice import provider_configs
 from agent.mcp import Server, memory

@@ -13,7 +13,7 @@ from agent.chat.messages import user
 from agent.chat.questions import Answer, ApproveTool, Question
 from agent.host import remembered
 from agent.host.approvals import Approvals, Definition
-from agent.host.config_models import ServerTable
+from agent.host.config.models import ServerTable
 from agent.mcp import Server
 from tests.host.scene import Scene, configure, scene
 

@@ -12,7 +12,7 @@ import pytest
 
 from agent.chat.events import QuestionSettled, SampleFinished
 from agent.chat.questions import Answer
-from agent.host.config_models import ServerTable
+from agent.host.config.models import ServerTable
 from agent.host.patience import Patience
 from agent.mcp import McpError, Server, memory
 from agent.mcp.background import background

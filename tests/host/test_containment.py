@@ -12,7 +12,7 @@ from anyio.abc import ObjectStream
 from agent.chat.events import ServerChanged
 from agent.chat.messages import Stop, user
 from agent.chat.questions import Answer, Question
-from agent.host.config_models import ServerTable
+from agent.host.config.models import ServerTable
 from agent.host.errors import HostError, ServerUnavailable
 from agent.mcp import Context, Server, memory
 from agent.mcp.envelope import Channel, Envelope, Inbound, Transport

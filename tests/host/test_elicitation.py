@@ -11,7 +11,7 @@ import pytest
 
 from agent.chat.events import Noticed, QuestionSettled
 from agent.chat.questions import Answer, AwaitPage, OpenUrl, Question
-from agent.host.config import Config
+from agent.host.config.config import Config
 from agent.host.elicitation import MOST_QUESTIONS
 from agent.host.host import HostError
 from agent.mcp import Context, McpError, Server

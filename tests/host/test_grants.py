@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.chat.questions import Answer
-from agent.host.config_models import ServerTable
+from agent.host.config.models import ServerTable
 from agent.host.grants import Grants
 
 ONE = ServerTable(command="one")

@@ -13,7 +13,7 @@ import pytest
 from agent import load_config, open_host
 from agent.chat.events import TurnEnded
 from agent.chat.messages import AssistantMessage, Image, Stop, Text, Usage, UserMessage, user
-from agent.host.config import ConfigError
+from agent.host.config.config import ConfigError
 from agent.host.content import messages_of
 from agent.host.errors import HostError
 from agent.host.host import Reply
@@ -303,7 +303,7 @@ def test_leaving_never_waits_for_an_sdk_that_is_being_imported() -> None:
 import sys, time, anyio, types
 import agent.providers.registry, agent.host.provider_choice
 agent.host.provider_choice.warm_up = lambda config: time.sleep(1000)
-from agent.host.config import resolve
+from agent.host.config.config import resolve
 from agent.host.options import Options
 from agent.host.host import open_host
 from pathlib import Path

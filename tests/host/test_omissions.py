@@ -8,7 +8,7 @@ import pytest
 
 from agent.chat.events import Noticed, ServerChanged
 from agent.chat.outbox import Outbox
-from agent.host.config import resolve
+from agent.host.config.config import resolve
 from agent.host.host import open_host
 from agent.host.options import Options
 

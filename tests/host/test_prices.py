@@ -85,6 +85,6 @@ async def test_a_run_costs_the_sum_of_its_requests_if_all_of_them_are_known(
 
 
 def test_the_table_is_loaded_by_the_first_question_only() -> None:
-    program = "import sys, agent.host.sampling; print('genai_prices' in sys.modules)"
+    program = "import sys, agent.host.sampling.sampling; print('genai_prices' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=20)
     assert done.stdout == "False\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.host import remembered
-from agent.host.config_models import ServerTable
+from agent.host.config.models import ServerTable
 from agent.host.remembered import Memory, identity
 
 

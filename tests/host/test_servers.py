@@ -15,8 +15,8 @@ import pytest
 
 from agent import __version__
 from agent.chat.events import Noticed, ServerChanged
-from agent.host.config import Config, Disabled
-from agent.host.config_models import ServerTable
+from agent.host.config.config import Config, Disabled
+from agent.host.config.models import ServerTable
 from agent.host.errors import HostError, ServerUnavailable
 from agent.host.host import open_host
 from agent.host.transports import reach

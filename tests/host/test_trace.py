@@ -15,7 +15,7 @@ import pytest
 
 from agent.chat.events import Noticed
 from agent.chat.outbox import Outbox
-from agent.host.config import ConfigError
+from agent.host.config.config import ConfigError
 from agent.host.host import open_host
 from agent.host.trace import KEPT, UNANSWERED, Trace, brief
 from agent.mcp import Server, memory

@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.chat.messages import AssistantMessage, Content, Message, Stop, Text, ToolCall, ToolMessage, ToolResult, user
 from agent.chat.provider import Finished, Request, TextDelta, ToolSpec
-from agent.providers.mock import MockProvider
+from agent.providers.mock.mock import MockProvider
 
 FOREIGN: dict[str, list[dict[str, Any]]] = json.loads(
     Path(__file__).with_name("foreign_tools.json").read_text(encoding="utf-8")

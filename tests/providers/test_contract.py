@@ -11,7 +11,7 @@ import respx
 
 from agent.chat.messages import Stop
 from agent.chat.provider import Finished, ProviderItem, Request, TextDelta, ThinkingDelta
-from agent.providers.mock import MockProvider
+from agent.providers.mock.mock import MockProvider
 from tests.providers.conversations import CONVERSATIONS
 from tests.providers.wire import APIS, SSE, Api, Reply, heard
 

@@ -95,7 +95,7 @@ def test_a_fault_of_ours_is_an_error_in_the_events_and_in_the_result(
     def broken(request: object) -> None:
         raise LookupError("lost")
 
-    monkeypatch.setattr("agent.providers.mock.answer", broken)
+    monkeypatch.setattr("agent.providers.mock.mock.answer", broken)
     said = "Something went wrong inside mcp-chat: LookupError: lost"
     done = start(["-m", "mock/demo", "--no-servers", "-o", "jsonl", "-p", "hi"], tmp_path)
     (ended,) = [line for line in done.lines if line["type"] == "turn_ended"]

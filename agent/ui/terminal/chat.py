@@ -14,7 +14,7 @@ from agent.chat.messages import UserMessage
 from agent.chat.outbox import Outbox
 from agent.chat.provider import ProviderError
 from agent.chat.questions import Answer, FillForm
-from agent.host.config import Config, ConfigError
+from agent.host.config.config import Config, ConfigError
 from agent.host.host import Host, HostError, open_host
 from agent.host.options import Options
 from agent.ui.attachments import attached, has_mentions

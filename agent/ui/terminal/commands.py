@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.chat.messages import Text, ToolCall, UserMessage
 from agent.chat.questions import FillForm
-from agent.host.config import ConfigError
+from agent.host.config.config import ConfigError
 from agent.host.errors import HostError
 from agent.ui.arguments import ArgumentsError, read_arguments, read_texts, split_line
 from agent.ui.escapes import clean_line

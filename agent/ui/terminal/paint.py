@@ -27,7 +27,7 @@ from agent.chat.events import (
 from agent.chat.messages import Stop
 from agent.chat.questions import ApproveSampling, ApproveTool, AwaitPage, OpenUrl, Question
 from agent.chat.report import KINDS
-from agent.host.sampling_edits import BY_HAND
+from agent.host.sampling.edits import BY_HAND
 from agent.ui.lines import call_line, dollars, message_text, result_lines, retry_line
 
 _PADDED = re.compile(r" +$", re.MULTILINE)

@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.chat.events import Event, QuestionSettled, SampleFinished
 from agent.chat.questions import ApproveSampling, ReviewSample
-from agent.host.sampling_edits import BY_HAND
+from agent.host.sampling.edits import BY_HAND
 from agent.ui.lines import dollars
 
 _STEPS: dict[type[Any], str] = {ApproveSampling: "request", ReviewSample: "reply"}
