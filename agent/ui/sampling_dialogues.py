@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 from agent.chat.messages import Audio, Image, Message, Text, ToolCall, ToolMessage, ToolResult
+from agent.chat.provider import Request
 from agent.chat.questions import ApproveSampling, FillForm, ReviewSample
 from agent.host.sampling.edits import editable_text, edited_request
+from agent.host.sampling.size import most_usage, request_tokens
 from agent.ui.consenting import Consenting, Edits, folded
 from agent.ui.escapes import spell, spell_line
 from agent.ui.filling import Filling
@@ -25,7 +27,7 @@ def approving(asked: ApproveSampling) -> Consenting:
         f"{server} wants to ask {model} something. Allow it?",
         f"y once · s for this session · a always for {spell_line(asked.server, _LONGEST_NAME)}"
         " · e edit · w write the reply yourself · n no · Ctrl-C cancel",
-        lambda edits: [_size(asked), *_request_rows(asked, edits)],
+        lambda edits: [_size(asked, edits), *_request_rows(asked, edits)],
         lambda edits: _request_form(asked, edits),
         lambda: _reply_form(asked),
         must_write=asked.by_hand,
@@ -52,15 +54,22 @@ def arguments_text(call: ToolCall) -> str:
     return spell(json.dumps(call.arguments, ensure_ascii=False, indent=2)) if call.arguments else ""
 
 
-def _size(asked: ApproveSampling) -> str:
-    count = len(asked.request.messages)
+def _size(asked: ApproveSampling, edits: Edits) -> str:
+    request = edited_request(asked.request, edits)
+    count, tokens = len(request.messages), request_tokens(request) if edits else asked.tokens
     parts = [
         f"{count} message{'s' * (count != 1)}",
-        f"about {asked.tokens:,} token{'s' * (asked.tokens != 1)}, at most {asked.request.max_tokens or 0:,} back",
-        f"cost: {'–' if asked.cost is None else _most(asked.cost)}",
+        f"about {tokens:,} token{'s' * (tokens != 1)}, at most {request.max_tokens or 0:,} back",
+        f"cost: {'–' if asked.cost is None else _most(asked.cost * _growth(asked.request, request))}",
         *([f"model: {spell_line(asked.why)}"] if asked.why else []),
     ]
     return " · ".join(parts)
+
+
+def _growth(before: Request, after: Request) -> float:
+    """How many times the estimate an edited request costs at most, whatever a token costs in either direction."""
+    old, new = most_usage(before), most_usage(after)
+    return max(new.input_tokens / max(1, old.input_tokens), new.output_tokens / max(1, old.output_tokens))
 
 
 def _most(cost: float) -> str:

@@ -140,7 +140,7 @@ def test_a_request_is_edited_field_by_field_looked_over_and_then_allowed() -> No
     filled(asked, "50")
     assert asked.answer is None
     assert asked.lines()[1:] == [
-        ("body", "1 message · about 0 tokens, at most 200 back · cost: –"),
+        ("body", "1 message · about 7 tokens, at most 50 back · cost: –"),
         ("body", "user: Sum it up in Dutch."),
         ("keys", OFFERED),
     ]
@@ -149,6 +149,19 @@ def test_a_request_is_edited_field_by_field_looked_over_and_then_allowed() -> No
     asked.press("back")
     asked.press("y")
     assert asked.answer == Answer("accept", {"system": "", "text": "Sum it up in Dutch.", "max_tokens": 50})
+
+
+def test_an_edited_request_is_said_to_cost_what_it_costs_now() -> None:
+    def told(*texts: str) -> str:
+        asked = approval(cost=0.01, tokens=7)
+        asked.press("e")
+        return filled(asked, *texts).lines()[1][1]
+
+    assert (
+        told("Be brief.", "Sum it up.", "200") == "1 message · about 7 tokens, at most 200 back · cost: at most $0.0100"
+    )
+    assert told("Be brief.", "x" * 51, "200") == "1 message · about 20 tokens, at most 200 back · cost: at most $0.0286"
+    assert told("", "", "50") == "1 message · about 0 tokens, at most 50 back · cost: at most $0.0025"
 
 
 def test_what_the_server_s_tools_said_is_not_edited() -> None:
