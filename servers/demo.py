@@ -77,6 +77,7 @@ async def link_account(ctx: Context, service: str) -> str:
     visit = await ctx.visit(f"Please link your {service} account.", page)
     if visit.action != "accept":
         return f"The {service} account was not linked."
+    await ctx.progress(0, message=f"waiting for the page {page}")
     if not await ctx.lifespan.finished(page, VISIT_SECONDS):
         return f"The {service} account was not linked: nobody agreed on the page in {VISIT_SECONDS:g} seconds."
     await ctx.finished(visit)

@@ -122,7 +122,9 @@ class Agent:
             # No await between the reply's entry in the history and the try in _use: no call may lose its result.
             if not await self._use(reply.tool_calls):
                 return TurnEnded(Stop.INTERRUPTED)
-        return TurnEnded(Stop.MAX_TURNS, f"The model was asked {self._max_turns} times in one turn; say “go on”.")
+        limit = f"{self._max_turns} request{'s' * (self._max_turns != 1)}"
+        words = f"The turn reached its limit of {limit} to the model; say “go on”, or raise max_turns."
+        return TurnEnded(Stop.MAX_TURNS, words)
 
     async def _reply(self) -> AssistantMessage:
         heard = Heard()

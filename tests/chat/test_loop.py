@@ -328,7 +328,7 @@ async def test_a_model_that_never_stops_calling_is_stopped() -> None:
     agent = Agent(ScriptedProvider([ADD], [ALSO]), Tools(Adder()), Outbox(), max_turns=2)
     ended = await agent.turn(user("go"))
     assert (ended.stop, ended.detail) == (
-        Stop.MAX_TURNS, "The model was asked 2 times in one turn; say “go on”.",
+        Stop.MAX_TURNS, "The turn reached its limit of 2 requests to the model; say “go on”, or raise max_turns.",
     )  # fmt: skip
     assert sendable(agent.conversation.messages)
 
