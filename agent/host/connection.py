@@ -20,7 +20,16 @@ from agent.host.server_log import logged
 from agent.host.server_view import ServerView, State
 from agent.host.subscriptions import Subscriptions
 from agent.host.surroundings import Surroundings
-from agent.host.transports import PLAIN, is_readable_on_the_way, kind_of, noise_of, noise_told, sign, stderr_of
+from agent.host.transports import (
+    PLAIN,
+    is_readable_on_the_way,
+    kind_of,
+    noise_of,
+    noise_told,
+    sign,
+    stderr_of,
+    too_slow,
+)
 from agent.mcp.background import background
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.errors import McpError, Unreadable
@@ -35,7 +44,6 @@ Start = Callable[["Connection"], None]
 
 OURSELVES = {"name": "mcp-chat", "version": __version__}
 LOGS = "info"  # and whatever is more severe
-SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about a failure
 
 
 class Connection:
@@ -113,9 +121,7 @@ class Connection:
         with self._waits.patient(patience := Patience(self.table.connect_timeout)):
             await anyio.sleep_forever()
         if self.state == "starting":
-            stderr = self._stderr.strip()[-SHOWN_OF_STDERR:]
-            said = noise_told(self._transport) + (f"The end of its stderr:\n{stderr}" if stderr else "")
-            self._become("failed", f"It did not answer within {patience.limit}. {said}".rstrip())
+            self._become("failed", too_slow(self._transport, patience.limit))
             self.settled.set()
             self._scope.cancel()
 

@@ -13,6 +13,7 @@ from agent.mcp.transports.stdio import Noise, StdioTransport, stdio
 if TYPE_CHECKING:
     import httpx2
 
+SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about a failure
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 PLAIN = "Its address begins with http://: everybody on the way can read, and change, what is said. Use https://."
 
@@ -71,6 +72,15 @@ def noise_told(transport: Transport) -> str:
     """A sentence about that, and a blank behind it; nothing if there was none."""
     noise = transport.noise if isinstance(transport, StdioTransport) else Noise()
     return f"It printed {noise.last!r} on stdout, which is no message. " if noise.count else ""
+
+
+def too_slow(transport: Transport, limit: str) -> str:
+    """A sentence about a server that was not ready within `limit`, with what is known of why."""
+    if isinstance(transport, StdioTransport) and transport.exit_reason:
+        return f"{transport.exit_reason} Started once more, it did not answer within {limit}."
+    stderr = stderr_of(transport).strip()[-SHOWN_OF_STDERR:]
+    said = noise_told(transport) + (f"The end of its stderr:\n{stderr}" if stderr else "")
+    return f"It did not answer within {limit}. {said}".rstrip()
 
 
 def stderr_of(transport: Transport) -> str:

@@ -96,6 +96,15 @@ async def test_a_server_that_never_answers_is_given_up_at_its_deadline_with_its_
         )
 
 
+async def test_a_server_that_exits_and_is_too_slow_the_second_time_is_said_to_have_exited(tmp_path: Path) -> None:
+    script = "if [ -e begun ]; then exec sleep 60; fi; touch begun; echo broken >&2; exit 7"
+    table = {"command": "sh", "args": ["-c", script], "cwd": str(tmp_path), "connect_timeout": 1.5}
+    async with started(configure({"crash": table})) as view:
+        [server] = view.host.servers()
+    exited = "sh exited with code 7 before it answered anything. The end of its stderr:\nbroken"
+    assert server.detail == f"{exited} Started once more, it did not answer within 1.5 s."
+
+
 async def test_a_server_that_answers_with_what_is_no_message_is_quoted() -> None:
     table = {"command": sys.executable, "args": [FRAGILE, "garbage"], "connect_timeout": 1.5}
     async with started(configure({"odd": table})) as view:

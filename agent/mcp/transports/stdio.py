@@ -80,6 +80,11 @@ class StdioTransport:
         """What it printed on stdout that is no message."""
         return self._pipes.noise if self._pipes else Noise()
 
+    @property
+    def exit_reason(self) -> str:
+        """How it ended when it last did so by itself, as a sentence; empty if it never did."""
+        return self._pipes.exit_reason if self._pipes else ""
+
     async def __aenter__(self) -> Channel:
         self._running = self._run()
         return await self._running.__aenter__()
@@ -92,7 +97,7 @@ class StdioTransport:
     @asynccontextmanager
     async def _run(self) -> AsyncIterator[Channel]:
         child = await spawn(self._command, self._env, self._cwd)
-        self._pipes = pipes = _Pipes(child, Lines(self._line_limit))
+        self._pipes = pipes = _Pipes(child, Lines(self._line_limit), self.exit_reason)
         try:
             async with background() as tasks:
                 tasks.start_soon(pipes.keep_stderr)
@@ -108,8 +113,8 @@ class StdioTransport:
 
 
 class _Pipes(ObjectStream[Any]):
-    def __init__(self, child: Child, lines: Lines) -> None:
-        self._child, self._lines = child, lines
+    def __init__(self, child: Child, lines: Lines, exit_reason: str) -> None:
+        self._child, self._lines, self.exit_reason = child, lines, exit_reason
         self._read: deque[Envelope | Garbled] = deque()
         self._received = 0
         self._stderr = bytearray()
@@ -178,4 +183,5 @@ class _Pipes(ObjectStream[Any]):
         with anyio.move_on_after(LAST_WORDS_SECONDS):
             await self._child.wait()
             await self._stderr_ended.wait()
-        return self._child.obituary(self._heard, self.stderr_tail)
+        self.exit_reason = self._child.obituary(self._heard, self.stderr_tail)
+        return self.exit_reason
