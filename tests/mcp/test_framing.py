@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 import tracemalloc
 from collections.abc import Iterable
 from itertools import pairwise
@@ -140,15 +139,12 @@ def test_an_endless_line_takes_bounded_memory() -> None:
     assert peak < 500_000
 
 
-def test_time_is_linear_in_the_length_of_a_line() -> None:
-    def seconds(size: int) -> float:
-        lines, started = Lines(), time.process_time()
-        for _ in range(size // 65_536):
-            lines.feed(b"x" * 65_536)
-        lines.feed(b"\n")
-        return time.process_time() - started
-
-    assert min(seconds(32 << 20) for _ in range(3)) < 64 * min(seconds(2 << 20) for _ in range(3))
+def test_a_line_that_comes_in_pieces_is_joined_only_once() -> None:
+    """Else its time would grow with the square of its length."""
+    lines, pieces = Lines(), [bytes([65 + number]) * 100 for number in range(20)]
+    for piece in pieces:
+        lines.feed(piece)
+    assert list(map(id, lines._pieces)) == list(map(id, pieces))
 
 
 def test_an_envelope_is_written_as_a_line_for_each_message_or_one_for_a_batch() -> None:
