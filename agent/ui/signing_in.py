@@ -13,7 +13,7 @@ from agent.chat.questions import Answer, FillForm, OpenUrl
 from agent.host.browser import open_page
 from agent.host.config.config import Config
 from agent.host.errors import HostError
-from agent.host.oauth.browser import BRING, Ask, Browsing
+from agent.host.oauth.browser import BRING, LOGIN_SECONDS, Ask, Browsing
 from agent.host.oauth.login import log_in, log_out
 from agent.ui.environment import Environment
 from agent.ui.escapes import clean
@@ -67,7 +67,8 @@ def _in_lines(environment: Environment) -> Ask:
         said, _, _ = question.message.partition("\n")
         if said != BRING:
             environment.say(said)
-        environment.say("If it ends at an address that does not load, paste that address here.")
+        limit = f"{LOGIN_SECONDS / 60:.0f} minutes"
+        environment.say(f"If it ends at an address that does not load, paste that address here, within {limit}.")
         line = await lines.next()
         if line is None:
             await anyio.sleep_forever()  # nobody is there to bring it; the page may still lead back by itself

@@ -90,7 +90,7 @@ class Place:
             shown = ""
             async for text in TextReceiveStream(process.stderr):
                 shown += text
-                if "paste that address here" in shown:
+                if "within 10 minutes.\n" in shown:
                     break
             self.said += shown.encode()
             yield process, next(line for line in shown.splitlines() if line.startswith("http"))
@@ -286,5 +286,5 @@ async def test_a_wrong_address_may_be_followed_by_the_right_one(tmp_path: Path) 
         assert process.stderr
         assert "".join([text async for text in TextReceiveStream(process.stderr)]).splitlines() == [
             "That is not the address that this page ends at, or not all of it.",
-            "If it ends at an address that does not load, paste that address here.",
+            "If it ends at an address that does not load, paste that address here, within 10 minutes.",
         ]

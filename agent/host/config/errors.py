@@ -81,13 +81,18 @@ def line_of(text: str, path: str) -> str:
 
 
 def fault(model: type[BaseModel], where: str, error: ValidationError, text: str = "") -> str:
-    """The first thing wrong with a table, as one sentence. `where` is the table's own path in its file."""
-    first = error.errors(include_url=False)[0]
-    path = ".".join([*([where] if where else []), *map(str, first["loc"])])
-    if first["type"] == "extra_forbidden":
-        hint = nearest(str(first["loc"][-1]), _keys(model, first["loc"][:-1]))
+    """What is wrong with a table, a sentence for each key. `where` is the table's own path in its file."""
+    keys = 1 if where else 2  # the file itself is a table of tables
+    first_of_each = {fault["loc"][:keys]: fault for fault in reversed(error.errors(include_url=False))}
+    return " ".join(_fault(model, where, one, text) for one in reversed(first_of_each.values()))
+
+
+def _fault(model: type[BaseModel], where: str, one: ErrorDetails, text: str) -> str:
+    path = ".".join([*([where] if where else []), *map(str, one["loc"])])
+    if one["type"] == "extra_forbidden":
+        hint = nearest(str(one["loc"][-1]), _keys(model, one["loc"][:-1]))
         return f"{path}{line_of(text, path)}: there is no such key.{hint}"
-    return f"{path}{line_of(text, path)}: {_objection(first)}"
+    return f"{path}{line_of(text, path)}: {_objection(one)}"
 
 
 def _objection(error: ErrorDetails) -> str:

@@ -73,10 +73,10 @@ def read_layer(path: Path, *, project: bool = False) -> Layer:
         raise ConfigError(f"{path} is not UTF-8 text.") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.") from error
-    for name in tables:
-        if name not in SECTIONS:
-            hint = nearest(name, SECTIONS)
-            raise ConfigError(f"{path}: {name}{line_of(text, name)}: there is no such table.{hint}")
+    unknown = [name for name in tables if name not in SECTIONS]
+    if unknown:
+        said = (f"{name}{line_of(text, name)}: there is no such table.{nearest(name, SECTIONS)}" for name in unknown)
+        raise ConfigError(f"{path}: {' '.join(said)}")
     return Layer(path, text, tables, project)
 
 

@@ -150,6 +150,16 @@ def test_a_server_that_means_nothing_is_refused(place: Place, spec: str, sentenc
     ("text", "sentence"),
     [
         ("[chta]\n", "chta (line 1): there is no such table. Did you mean 'chat'?"),
+        (
+            "[chta]\n[permisions]\n",
+            "chta (line 1): there is no such table. Did you mean 'chat'? "
+            "permisions (line 2): there is no such table. Did you mean 'permissions'?",
+        ),
+        (
+            "[chat]\nmodle = 1\nmax_turns = 0\n",
+            "chat.max_turns (line 3): must be greater than 0. "
+            "chat.modle (line 2): there is no such key. Did you mean 'model'?",
+        ),
         ('\n[chat]\nmodle = "x/y"\n', "chat.modle (line 3): there is no such key. Did you mean 'model'?"),
         ("[chat]\nmax_turns = 0\n", "chat.max_turns (line 2): must be greater than 0."),
         ('[permissions]\ndefault = "yes"\n', "permissions.default (line 2): must be 'allow', 'ask' or 'deny'."),

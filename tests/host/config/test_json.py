@@ -62,7 +62,7 @@ def test_every_bad_entry_is_reported_with_its_path_and_the_good_ones_load(tmp_pa
     assert [entry.reason for entry in config.disabled] == [
         f"{file}: mcpServers.bad.command: is missing; a server needs command, url or bundled.",
         f"{file}: mcpServers.bad2: must be a table.",
-        f"{file}: mcpServers.bad3.command: must be a text.",
+        f"{file}: mcpServers.bad3.command: must be a text. mcpServers.bad3.args: must be a list.",
         f"{file}: mcpServers.bad4.comand: there is no such key. Did you mean 'command'?",
         f"{file}: mcpServers.bad5.URL: there is no such key. Did you mean 'url'?",
     ]
