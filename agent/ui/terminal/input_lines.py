@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,12 +18,17 @@ ENTRY_ROWS = 8
 """Rows of a long text that is an answer; the rest of it is scrolled to."""
 
 
-def input_line(buffer: Buffer, mark: str, most: int | None = None) -> Window:
+def entry_rows(rows: int) -> Dimension:
+    """What an answer may have of a window of `rows`: a low one leaves most of them to the question."""
+    return Dimension(max=min(ENTRY_ROWS, max(1, rows // 4)))
+
+
+def input_line(buffer: Buffer, mark: str, height: Callable[[], Dimension] | None = None) -> Window:
     return Window(
         BufferControl(buffer, include_default_input_processors=True),
         get_line_prefix=lambda line, wrap: [("class:prompt", mark if line == wrap == 0 else "  ")],
         wrap_lines=True,
-        height=Dimension(max=most),
+        height=height,
         dont_extend_height=True,
     )
 

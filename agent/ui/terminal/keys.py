@@ -10,6 +10,8 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
+from agent.ui.terminal.paging import PAGE_DOWN, PAGE_UP
+
 if TYPE_CHECKING:
     from agent.ui.terminal.screen import Screen
 
@@ -22,6 +24,7 @@ def key_bindings(screen: Screen) -> KeyBindings:
     keys = KeyBindings()
     asked = Condition(lambda: screen.region.dialogue is not None)
     choosing = Condition(lambda: (dialogue := screen.region.dialogue) is not None and not dialogue.typing)
+    typing = asked & ~choosing
     empty = Condition(lambda: not screen.draft.text)
 
     keys.add("enter")(lambda event: screen.enter())
@@ -31,6 +34,9 @@ def key_bindings(screen: Screen) -> KeyBindings:
     keys.add("c-d", filter=asked)(lambda event: screen.press("cancel"))
     keys.add("c-x", filter=asked, eager=True)(lambda event: screen.press("decline"))
     keys.add("s-tab", filter=asked)(lambda event: screen.press("back"))
+
+    keys.add("pagedown", filter=typing)(lambda event: screen.turn(PAGE_DOWN))
+    keys.add("pageup", filter=typing)(lambda event: screen.turn(PAGE_UP))
 
     @keys.add("c-j", filter=~choosing)
     @keys.add("escape", "enter", filter=~choosing)

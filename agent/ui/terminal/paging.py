@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-FORWARD = (" ", "\x1b[6~", "\x1b[b")  # Space, Page Down, Down: as a key press is heard, in lower case
-BACK = ("\x1b[5~", "\x1b[a", "\x7f", "\x08")  # Page Up, Up, Backspace
+PAGE_DOWN, PAGE_UP = "\x1b[6~", "\x1b[5~"
+FORWARD = (" ", PAGE_DOWN, "\x1b[b")  # Space, Page Down, Down: as a key press is heard, in lower case
+BACK = (PAGE_UP, "\x1b[a", "\x7f", "\x08")  # Page Up, Up, Backspace
 
 Row = tuple[str, str]
 
@@ -16,35 +17,41 @@ class Paging:
 
     at: int = 0
     _subject: list[Row] = field(default_factory=list)
-    _rows: list[Row] = field(default_factory=list)
     _height: int = 0
+    _pages: list[list[Row]] = field(default_factory=lambda: [[]])
     _seen: set[int] = field(default_factory=set)
 
     @property
     def pages(self) -> int:
-        return max(1, -(-len(self._rows) // max(1, self._height)))
+        return len(self._pages)
 
     @property
     def all_seen(self) -> bool:
         return self._seen >= set(range(self.pages))
 
     def lay(self, subject: list[Row], keys: list[Row], height: int) -> None:
-        """Pages of `height` rows: what is asked, and at its end the keys that are to be part of the last page."""
+        """Pages of `height` rows: what is asked, and at its end the keys, on one page if they fit on one."""
         if (subject, height) != (self._subject, self._height):
             self._subject, self._height, self.at, self._seen = subject, height, 0, set()
-        self._rows = [*subject, *keys]
+        *before, last = _cut(subject, height)
+        joined = [[*last, *keys]] if len(last) + len(keys) <= height else [last, *_cut(keys, height)]
+        self._pages = [*before, *joined]
         self.at = min(self.at, self.pages - 1)
 
     def page(self) -> list[Row]:
         """What is to be drawn now, and counts as seen."""
         self._seen.add(self.at)
-        return self._rows[self.at * self._height : (self.at + 1) * self._height]
+        return self._pages[self.at]
 
     def turn(self, pages: int) -> None:
         """After the last comes the first."""
         self.at = (self.at + pages) % self.pages
 
-    def hint(self) -> str:
-        """Where one is, and how to go on."""
+    def hint(self, key: str = "Space") -> str:
+        """Where one is, and the key to go on with."""
         last = self.at + 1 == self.pages
-        return f"{self.at + 1}/{self.pages} Space: {'from the top' if last else 'more'}"
+        return f"{self.at + 1}/{self.pages} {key}: {'from the top' if last else 'more'}"
+
+
+def _cut(rows: list[Row], height: int) -> list[list[Row]]:
+    return [rows[at : at + height] for at in range(0, len(rows), height)] or [[]]

@@ -16,6 +16,8 @@ TAIL_ROWS = 8
 MOST_ROWS = 500
 """Of one text in a question; a longer one is folded before."""
 BAR = 20
+DRAFT_ROWS = 5
+"""Rows that are left to a message that is being typed."""
 
 _BELOW = ("error", "keys")
 _TITLE = "class:question.title"
@@ -62,13 +64,11 @@ class Region:
         if self.dialogue is None:
             lines += [("class:hint", "  A question waits until you stop typing.")] if self.waiting else []
             return lines[-max(1, rows) :]
+        title, *rest = self._asked(width)
+        asked = [row for part in rest for row in part]
         waiting = [(_TITLE, cut(f"  next: {clean_line(one.lines()[0][1])}", width)) for one in self.waiting]
-        if self.dialogue.typing:
-            title, rest = self._asked(width, rows)
-            return _pinned(lines, [*title, *waiting, *rest], max(2, rows))
-        title, rest = self._asked(width, MOST_ROWS)
-        waiting = waiting[: max(0, rows - len(title) - len(rest))]
-        asked = [*title, *waiting, *rest]
+        waiting = waiting[: max(0, rows - len(title) - len(asked))]
+        asked = [*title, *waiting, *asked]
         return [*lines[len(lines) - min(len(lines), max(0, rows - len(asked))) :], *asked]
 
     def below(self, width: int) -> list[Fragment]:
@@ -76,12 +76,14 @@ class Region:
         return [*self._below(width, "error"), *self._below(width, "keys")]
 
     def drawn(self, width: int, rows: int) -> tuple[list[Fragment], list[Fragment]]:
-        """What stands above the line that is typed on, and below it, in a window of `rows` above the status."""
+        """What stands above the line that is typed on, and below it.
+
+        `rows` are those of the window without the status, and without the line on which a question is answered.
+        """
         if self._pages(width, rows):
             return self._page(width, rows)
-        below = self.below(width)[: max(1, rows - 3)]  # the question counts for more than the last of its keys
-        is_typed = self.dialogue is None or self.dialogue.typing
-        return self.above(width, rows - (5 if is_typed else len(below))), below
+        below = self.below(width)
+        return self.above(width, rows - (len(below) if self.dialogue else DRAFT_ROWS)), below
 
     def shows_all(self, width: int, rows: int) -> bool:
         """Whether every line of the question is, or has been, on the screen."""
@@ -110,54 +112,70 @@ class Region:
         return lines + [("class:queued", cut(f"  queued: {clean_line(line)}", width)) for line in self.queued]
 
     def _pages(self, width: int, rows: int) -> bool:
-        """Lay the question out for a window of `rows`, if it is one that a key answers and too high for that."""
-        if self.dialogue is None or self.dialogue.typing:
+        """Lay the question out for a window of `rows`, if it is too high for that."""
+        if self.dialogue is None:
             return False
-        title, rest = self._asked(width, MOST_ROWS)
-        asked, keys = [*title, *rest], self._below(width, "keys")
-        if len(asked) + len(keys) + len(self._below(width, "error")) <= rows:
+        title, between, field = self._asked(width)
+        keys, errors = self._below(width, "keys"), self._below(width, "error")
+        if len(title) + len(between) + len(field) + len(keys) + len(errors) <= rows:
             return False
-        pinned = len(keys) if _are_pinned(keys, rows) else 0
-        self.paging.lay(asked, [] if pinned else keys, max(1, rows - 1 - pinned))
+        if self.dialogue.typing:
+            shown, rest = _first(errors, rows - 1 - len(field), width)
+            height = max(1, rows - 1 - len(shown))
+            head, room = [*title, *between], max(0, height - len(field))
+            self.paging.lay([*head[:room], *field, *rest, *head[room:]], keys, height)
+        else:
+            pinned = len(keys) if _are_pinned(keys, rows) else 0
+            self.paging.lay([*title, *field], [] if pinned else keys, max(1, rows - 1 - pinned))
         return True
 
     def _page(self, width: int, rows: int) -> tuple[list[Fragment], list[Fragment]]:
-        """The keys stand below every page, or at the end of the last one if they took too much of a low window."""
-        keys, notes = self._below(width, "keys"), self._below(width, "error")
-        pinned = keys if _are_pinned(keys, rows) else []
-        hint = [("class:hint", cut(self.paging.hint(), width))]
-        foot = [*(notes[: max(1, rows - len(pinned) - 1)] or hint), *pinned]
+        foot = (self._foot_of_line if self.dialogue and self.dialogue.typing else self._foot)(width, rows)
         return self.paging.page()[: max(1, rows - len(foot))], foot
 
-    def _asked(self, width: int, rows: int) -> tuple[list[Fragment], list[Fragment]]:
-        asked = [line for line in self.dialogue.lines() if line[0] not in _BELOW] if self.dialogue else []
-        return _rows(width, rows, asked[:1]), _rows(width, rows, asked[1:])
+    def _foot(self, width: int, rows: int) -> list[Fragment]:
+        """The keys stand below every page, or at the end of the last one if they took too much of a low window."""
+        keys, errors = self._below(width, "keys"), self._below(width, "error")
+        pinned = keys if _are_pinned(keys, rows) else []
+        hint = [("class:hint", cut(self.paging.hint(), width))]
+        return [*(errors[: max(1, rows - len(pinned) - 1)] or hint), *pinned]
+
+    def _foot_of_line(self, width: int, rows: int) -> list[Fragment]:
+        """What is wrong comes before the keys, which have one row here and all they need at the end of the pages."""
+        _, _, field = self._asked(width)
+        shown, _ = _first(self._below(width, "error"), rows - 1 - len(field), width)
+        keys = [text for style, text in self.dialogue.lines() if style == "keys"] if self.dialogue else []
+        hint = cut(" · ".join([self.paging.hint("Page Down"), *keys]), width)
+        return [*shown, ("class:hint", hint)][: max(0, rows - 1)]
+
+    def _asked(self, width: int) -> tuple[list[Fragment], list[Fragment], list[Fragment]]:
+        """Who asks, what stands between, and what is asked now: of a form, the field that is typed."""
+        lines = [line for line in self.dialogue.lines() if line[0] not in _BELOW] if self.dialogue else []
+        titles = [number for number, (style, _) in enumerate(lines) if style == "title"]
+        at = max(1, titles[-1]) if titles else 1
+        return _rows(width, lines[:1]), _rows(width, lines[1:at]), _rows(width, lines[at:])
 
     def _below(self, width: int, style: str) -> list[Fragment]:
         lines = self.dialogue.lines() if self.dialogue else []
-        return _rows(width, MOST_ROWS, [line for line in lines if line[0] == style])
+        return _rows(width, [line for line in lines if line[0] == style])
 
 
 def _are_pinned(keys: list[Fragment], rows: int) -> bool:
     return len(keys) <= rows // 2
 
 
-def _pinned(lines: list[Fragment], asked: list[Fragment], rows: int) -> list[Fragment]:
-    """Who asks for what is never out of sight: what there is no room for goes from above the question, then within."""
-    surplus = len(asked) - rows
-    kept: list[Fragment] = []
-    for style, text in asked:
-        if surplus > 0 and style != _TITLE:
-            surplus -= 1
-        else:
-            kept.append((style, text))
-    above = max(0, rows - len(kept))
-    return [*lines[len(lines) - min(len(lines), above) :], *kept[:rows]]
+def _first(rows: list[Fragment], most: int, width: int) -> tuple[list[Fragment], list[Fragment]]:
+    """As many of `rows` as there is room for, at least one; and all of them once more if that leaves some out."""
+    most = max(1, most)
+    if len(rows) <= most:
+        return rows, []
+    style, text = rows[most - 1]
+    return [*rows[: most - 1], (style, cut(f"{text} …", width))], rows
 
 
-def _rows(width: int, most: int, lines: list[Line]) -> list[Fragment]:
-    """Wrapped, and no text by much more than `most` rows of it."""
-    return [(f"class:question.{style}", row) for style, text in lines for row in first_rows(text, width, max(1, most))]
+def _rows(width: int, lines: list[Line]) -> list[Fragment]:
+    """Wrapped, and no text by much more than `MOST_ROWS` rows of it."""
+    return [(f"class:question.{style}", row) for style, text in lines for row in first_rows(text, width, MOST_ROWS)]
 
 
 def _progress(tool: Running) -> str:

@@ -32,7 +32,8 @@ from prompt_toolkit.output import ColorDepth, Output
 from agent.chat.questions import Answer
 from agent.ui.dialogues import Dialogue
 from agent.ui.guarding import Guarded
-from agent.ui.terminal.input_lines import ENTRY_ROWS, history_in, input_line, keep_typed, prefill
+from agent.ui.terminal.floor import Floor
+from agent.ui.terminal.input_lines import entry_rows, history_in, input_line, keep_typed, prefill
 from agent.ui.terminal.keys import key_bindings
 from agent.ui.terminal.keystrokes import Keystrokes
 from agent.ui.terminal.reflow import ReflowingApplication
@@ -70,7 +71,7 @@ class Screen:
         if keep_typed(input, typed):
             self.keystrokes.struck()
         self._reactions, self._output = reactions, output
-        self._asking = anyio.Lock()
+        self._floor = Floor(self.keystrokes)
         self._answered = anyio.Event()
         self._typing = False
         self.draft = Buffer(
@@ -80,6 +81,7 @@ class Screen:
         self.entry = Buffer(multiline=False, name="entry")
         # It can have the focus: a question that wants a key and no text has no line to type on.
         self._region_window = Window(FormattedTextControl(self._above, focusable=True), dont_extend_height=True)
+        self._entry_window = input_line(self.entry, "? ", lambda: entry_rows(self._output.get_size().rows))
         self.app = ReflowingApplication(
             layout=self._layout(),
             key_bindings=key_bindings(self),
@@ -145,26 +147,14 @@ class Screen:
         waiting.append(dialogue)
         self.refresh()
         try:
-            await self._get_floor()
+            await self._floor.get()
         finally:
             waiting.remove(dialogue)
             self.refresh()
         try:
             yield
         finally:
-            self._asking.release()
-
-    async def _get_floor(self) -> None:
-        """At once, before anything else can happen, where nobody has it and nobody types."""
-        try:
-            self._asking.acquire_nowait()
-        except anyio.WouldBlock:
-            await self._asking.acquire()
-        try:
-            await self.keystrokes.pause()
-        except BaseException:
-            self._asking.release()
-            raise
+            self._floor.leave()
 
     async def type_out(self, text: str, pause: float) -> None:
         """Type `text` for the person to see, `pause` seconds before each letter; Enter counts from the last one on."""
@@ -199,14 +189,19 @@ class Screen:
         if dialogue is None:
             return
         dialogue.in_sight = self.region.shows_all(self.width, self._rows)
-        if self.region.turn(key, self.width, self._rows):
+        if self.turn(key):
             dialogue.look_on()
-            self.refresh()
         elif key in ("v", "?") and dialogue.details:
             self.print(dialogue.read_out() + "\n")
         else:
             dialogue.press(key)
             self._answer_moved(dialogue)
+
+    def turn(self, key: str) -> bool:
+        """A key that turns a page of a question; False where there is no page to turn."""
+        turned = self.region.turn(key, self.width, self._rows)
+        self.refresh()
+        return turned
 
     def interrupt(self) -> None:
         """Ctrl-C: answers a question with cancel, else stops what runs, else clears the line."""
@@ -276,7 +271,7 @@ class Screen:
         typing = Condition(lambda: self.region.dialogue is not None and self.region.dialogue.typing)
         above = ConditionalContainer(self._region_window, asked | Condition(lambda: bool(self._above())))
         draft = ConditionalContainer(input_line(self.draft, "› "), ~asked)
-        entry = ConditionalContainer(input_line(self.entry, "? ", most=ENTRY_ROWS), typing)
+        entry = ConditionalContainer(self._entry_window, typing)
         below = ConditionalContainer(Window(FormattedTextControl(self._below), dont_extend_height=True), asked)
         status = Window(FormattedTextControl(self._status), height=1)
         menu = CompletionsMenu(max_height=8, scroll_offset=1)
@@ -284,8 +279,11 @@ class Screen:
 
     @property
     def _rows(self) -> int:
-        """All there are, but for the status."""
-        return max(2, self._output.get_size().rows - STATUS_ROWS)
+        """All there are, but for the status and the line on which a question is answered."""
+        rows = self._output.get_size().rows
+        is_typed = self.region.dialogue is not None and self.region.dialogue.typing
+        entry = self._entry_window.preferred_height(self.width, rows).preferred if is_typed else 0
+        return max(1, rows - STATUS_ROWS - entry)
 
     def _above(self) -> StyleAndTextTuples:
         return lined(self.region.drawn(self.width, self._rows)[0])

@@ -6,10 +6,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agent.chat.events import ToolProgressed
-from agent.chat.messages import ToolCall
-from agent.chat.questions import FillForm, OpenUrl
+from agent.chat.messages import ToolCall, user
+from agent.chat.provider import Request
+from agent.chat.questions import ApproveSampling, FillForm, OpenUrl
 from agent.ui.dialogues import dialogue
 from agent.ui.terminal.cells import cut, first_rows, last_rows, wrap
+from agent.ui.terminal.paging import PAGE_DOWN, PAGE_UP
 from agent.ui.terminal.region import Region, Running
 
 CALL = ToolCall("1", "t", {})
@@ -82,21 +84,106 @@ def test_the_keys_of_a_question_stand_below_its_line() -> None:
     assert Region().below(80) == []
 
 
-def test_who_asks_and_for_what_stays_in_sight_however_little_room_there_is() -> None:
-    choices = {"properties": {"n": {"enum": [f"choice {number}" for number in range(12)]}}}
-    region = Region(tail="one\ntwo", dialogue=dialogue(FillForm("rail", "Which seat?", choices)))
-    assert [text for _, text in region.above(80, 5)] == [
+SEATS = {"properties": {"n": {"title": "Seat", "enum": [f"choice {number}" for number in range(1, 6)]}}}
+ONE, TWO = [f"  {number}) choice {number}" for number in (1, 2, 3)], ["  4) choice 4", "  5) choice 5"]
+SEAT = "1/1 Seat (one of them, may stay empty)"
+
+
+def drawn(region: Region, width: int, rows: int) -> tuple[list[str], list[str]]:
+    above, below = region.drawn(width, rows)
+    return [text for _, text in above], [text for _, text in below]
+
+
+def test_what_is_asked_comes_before_its_keys_and_who_asks_before_what_goes_on_meanwhile() -> None:
+    region = Region(tail="one\ntwo", dialogue=dialogue(FillForm("rail", "Which seat?", SEATS)))
+    title, keys = "rail asks: Which seat?", "Enter next · Shift-Tab back · Ctrl-X decline · Ctrl-C cancel"
+    assert drawn(region, 80, 9) == (["two", title, SEAT, *ONE, *TWO], [keys])
+    assert drawn(region, 80, 8) == ([title, SEAT, *ONE, *TWO], [keys])
+    more = f"1/2 Page Down: more · {keys}"[:79] + "…"
+    assert drawn(region, 80, 7) == ([SEAT, *ONE, *TWO], [more])
+    assert drawn(region, 80, 5) == ([SEAT, *ONE], [more])
+
+
+def test_page_down_shows_the_rest_of_a_form_with_all_of_its_keys_and_page_up_leads_back() -> None:
+    region = Region(dialogue=dialogue(FillForm("rail", "Which seat?", SEATS)))
+    assert drawn(region, 42, 5) == ([SEAT, *ONE], ["1/3 Page Down: more · Enter next · Shift-…"])
+    assert region.turn(PAGE_DOWN, 42, 5)
+    assert drawn(region, 42, 5) == (
+        [*TWO, "rail asks: Which seat?"],
+        ["2/3 Page Down: more · Enter next · Shift-…"],
+    )
+    assert region.turn(PAGE_DOWN, 42, 5)
+    assert drawn(region, 42, 5) == (
+        ["Enter next · Shift-Tab back · Ctrl-X", "decline · Ctrl-C cancel"],
+        ["3/3 Page Down: from the top · Enter next …"],
+    )
+    assert region.turn(PAGE_UP, 42, 5)
+    assert drawn(region, 42, 5)[0] == [*TWO, "rail asks: Which seat?"]
+    assert not region.turn(PAGE_DOWN, 80, 20)
+
+
+def test_what_is_wrong_has_the_room_that_the_field_leaves_it_and_all_of_it_stands_on_the_pages() -> None:
+    asked = dialogue(FillForm("rail", "Which seat?", SEATS))
+    asked.enter("9")
+    region = Region(dialogue=asked)
+    assert drawn(region, 42, 9) == (
+        [SEAT, *ONE, *TWO],
+        ["Please choose a number or one of the names", "above.", "1/2 Page Down: more · Enter next · Shift-…"],
+    )
+    assert drawn(region, 42, 8) == (
+        [SEAT, *ONE, *TWO],
+        ["Please choose a number or one of the name…", "1/2 Page Down: more · Enter next · Shift-…"],
+    )
+    assert region.turn(PAGE_DOWN, 42, 8)
+    assert drawn(region, 42, 8)[0] == [
+        "Please choose a number or one of the names",
+        "above.",
         "rail asks: Which seat?",
-        "1/1 n (one of them, may stay empty)",
-        "  10) choice 9",
-        "  11) choice 10",
-        "  12) choice 11",
+        "Enter next · Shift-Tab back · Ctrl-X",
+        "decline · Ctrl-C cancel",
     ]
-    assert [text for _, text in region.above(80, 15)][:2] == ["two", "rail asks: Which seat?"]
-    assert [text for _, text in region.above(80, 1)] == [
-        "rail asks: Which seat?",
-        "1/1 n (one of them, may stay empty)",
-    ]
+    assert drawn(region, 42, 2) == ([SEAT], ["Please choose a number or one of the name…"])
+    assert drawn(region, 42, 1) == ([SEAT], [])
+
+
+def test_a_message_that_is_edited_keeps_its_label_while_a_tool_runs_in_a_low_window() -> None:
+    request = ApproveSampling("demo", "mock/demo", Request((user("Sum up."),), max_tokens=9), "", 12, None)
+    asked = dialogue(request)
+    asked.press("e")
+    asked.enter("Be brief.")
+    region = Region(dialogue=asked, running={"1": Running("demo/summarize()")})
+    assert drawn(region, 38, 7) == (
+        [
+            "◌ demo/summarize()",
+            "What demo asks mock/demo",
+            "  System prompt: Be brief.",
+            "2/3 Last message (may stay empty)",
+        ],
+        ["Enter next · Ctrl-U clears the line ·", "Shift-Tab back · Ctrl-X decline ·", "Ctrl-C cancel"],
+    )
+    assert drawn(region, 38, 6)[0][0] == "What demo asks mock/demo"
+    assert drawn(region, 38, 4) == (
+        ["What demo asks mock/demo", "  System prompt: Be brief.", "2/3 Last message (may stay empty)"],
+        ["1/2 Page Down: more · Enter next · Ct…"],
+    )
+
+
+@given(st.integers(1, 60), st.integers(2, 14), st.sampled_from(["", "9", "nothing of that kind"]))
+def test_every_word_of_a_form_is_on_one_of_its_pages_and_none_is_higher_than_the_window(
+    width: int, rows: int, typed: str
+) -> None:
+    asked = dialogue(FillForm("rail", "Which seat, of those by the window?", SEATS | {"required": ["n"]}))
+    asked.enter(typed)
+    region, seen = Region(dialogue=asked, running={"1": Running("t()")}), ""
+    for _ in range(200):
+        above, below = drawn(region, width, rows)
+        assert len(above) + len(below) <= rows
+        seen += "".join([*above, *below]).replace(" ", "")
+        if region.paging.all_seen:
+            break
+        region.turn(PAGE_DOWN, width, rows)
+    words = [word for _, text in asked.lines() for word in text.split() if len(word) <= max(2, width)]
+    assert [word for word in words if word not in seen] == []
 
 
 def test_questions_that_wait_say_who_asks_them() -> None:

@@ -147,14 +147,15 @@ async def test_what_the_window_has_no_room_for_is_paged_and_cannot_be_accepted_b
     async with stage(rows=8, columns=20) as on, anyio.create_task_group() as tasks:
         answers: list[Answer] = []
         tasks.start_soon(put, on.screen, asked, answers)
-        first = ["Run s/t?", "{", '  "a": 1,', '  "b": 2', "}", "y run it once · s"]
+        first = ["Run s/t?", "{", '  "a": 1,', '  "b": 2', "}"]
         await on.canvas.shows(*first, "1/2 Space: more", "  status")
         on.press("y")
         note = ["Not all of this has", "been on the screen", "yet: Space shows", "more."]
         await on.canvas.shows(*first[:3], *note, "  status")
         assert answers == []
         on.press(" ")
-        await on.canvas.shows("for this session · n", "don't · Ctrl-C", "cancel", "2/2 Space: from the…", "  status")
+        keys = ["y run it once · s", "for this session · n", "don't · Ctrl-C", "cancel"]
+        await on.canvas.shows(*keys, "2/2 Space: from the…", "  status")
         on.press("y")
         await on.canvas.until(lambda: on.canvas.rows[-2:] == ["›", "  status"])
         assert answers == [Answer("accept")]
@@ -250,6 +251,27 @@ async def test_a_form_is_typed_and_its_fault_stands_under_the_line() -> None:
         on.press("\r\r")
         await on.canvas.shows("›", "  status")
         assert answers == [Answer("accept", {"n": 7})]
+
+
+async def test_pages_of_a_form_are_turned_while_what_was_typed_stays() -> None:
+    asked = FillForm("rail", "Which seat?", {"properties": {"n": {"enum": ["window", "aisle", "either"]}}})
+    async with stage(rows=8, columns=30) as on, anyio.create_task_group() as tasks:
+        tasks.start_soon(put, on.screen, dialogue(asked), [])
+        field = ("1/1 n (one of them, may stay", "empty)", "  1) window", "  2) aisle", "  3) either")
+        await on.canvas.shows(*field, "?", "1/2 Page Down: more · Enter n…", "  status")
+        on.press("a b")
+        await on.canvas.reads("? a b")
+        on.press("\x1b[6~")
+        rest = ("rail asks: Which seat?", "Enter next · Shift-Tab back ·", "Ctrl-X decline · Ctrl-C cancel")
+        await on.canvas.shows(*rest, "? a b", "2/2 Page Down: from the top ·…", "  status")
+        on.press("\x1b[5~")
+        await on.canvas.shows(*field, "? a b", "1/2 Page Down: more · Enter n…", "  status")
+        on.press(30 * "c")
+        await on.canvas.reads("? a b" + 25 * "c")
+        typed = ("? a b" + 25 * "c", "  ccccc")
+        await on.canvas.shows(*field[:4], *typed, "1/2 Page Down: more · Enter n…", "  status")
+        on.press("\x03")
+        await on.canvas.until(lambda: on.canvas.rows[-2:] == ["›", "  status"])
 
 
 @pytest.mark.parametrize(("key", "verdict"), [("\x03", "cancel"), ("\x18", "decline"), ("\x04", "cancel")])
