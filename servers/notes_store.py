@@ -105,6 +105,7 @@ class Store:
         self._turn = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(0o600)  # what is not there yet is made for nobody else to read
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             _prepare(self._db)
         except (OSError, sqlite3.Error) as error:

@@ -29,6 +29,14 @@ def ids(found: list[Hit] | list[Entry]) -> list[int]:
     return [each.id for each in found]
 
 
+def test_a_new_file_is_for_nobody_else_and_one_that_is_there_stays_as_it_is(path: Path, tmp_path: Path) -> None:
+    (shared := tmp_path / "shared.db").touch(0o640)
+    shared.chmod(0o640)
+    for file, mode in ((path, 0o600), (shared, 0o640)):
+        with Store(file):
+            assert file.stat().st_mode & 0o777 == mode
+
+
 def test_a_note_is_kept_edited_and_deleted(store: Store) -> None:
     note = store.add("# Groceries\n\nmilk", ["#home", "home", " ", "to buy"])
     assert (note.id, note.title, note.tags) == (1, "Groceries", ["home", "to buy"])
