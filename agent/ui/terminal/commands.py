@@ -13,7 +13,7 @@ from agent.chat.questions import FillForm
 from agent.host.config.config import ConfigError
 from agent.host.errors import HostError
 from agent.ui.arguments import ArgumentsError, read_arguments, read_texts, split_line
-from agent.ui.escapes import clean_line
+from agent.ui.escapes import clean, clean_line
 from agent.ui.lines import call_line, fold
 from agent.ui.listings import (
     prompts_text,
@@ -98,6 +98,7 @@ async def _call(chat: Chat, rest: str) -> None:
     if not name:
         raise ArgumentsError('Say what to call: /call TOOL {"key": "value"}, or /call TOOL key=value.')
     arguments = read_arguments(split_line(typed), schema_of(chat.host, name))
+    chat.host.catalogue.find_tool(name)
     title = call_line(name, ToolCall("", name, arguments))
     running, started = Running(title), time.monotonic()
 
@@ -109,11 +110,13 @@ async def _call(chat: Chat, rest: str) -> None:
     chat.screen.refresh()
     try:
         result = await chat.host.call_tool(name, arguments, None, progressed)
+        text, failed = result_text(result), result.is_error
+    except HostError as error:
+        text, failed = clean(str(error)), True
     finally:
         del chat.screen.region.running["by hand"]
         chat.screen.shrink()
-    lines = fold(result_text(result), _FOLDED)
-    block = tool_block(title, lines, failed=result.is_error, seconds=time.monotonic() - started)
+    block = tool_block(title, fold(text, _FOLDED), failed=failed, seconds=time.monotonic() - started)
     chat.screen.print(chat.painter.ansi(block, chat.screen.width))
 
 

@@ -110,6 +110,17 @@ def test_a_tool_is_allowed_for_good(chat: Open) -> None:
     on.wait_for("(mock) add said: 9")
 
 
+def test_a_call_by_hand_in_which_the_server_exits_is_a_call_that_failed(chat: Open, tmp_path: Path) -> None:
+    table = {"command": sys.executable, "args": [str(SERVERS / "counter.py")], "env": {"PYTHONPATH": ROOT}}
+    (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"counter": table}}))
+    on = chat("--mcp-config", str(tmp_path / "servers.json"))
+    on.type("/call nothing\r")
+    on.wait_for("\nThere is no tool named 'nothing'")
+    on.type("/call leave\r")
+    on.wait_for("✗ leave()")
+    on.wait_for("  └ The server counter is gone: ")
+
+
 @pytest.mark.parametrize("server", ["guide.py", "older_guide.py"])
 def test_a_task_tells_its_progress_and_ctrl_c_cancels_it(chat: Open, tmp_path: Path, server: str) -> None:
     env = {"PYTHONPATH": ROOT, "LOG": str(tmp_path / "log")}

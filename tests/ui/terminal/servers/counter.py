@@ -1,7 +1,11 @@
-"""A server that asks the person while another tool of its works: `slow` ends once `ask` has been answered."""
+"""A server that asks the person while another tool of its works: `slow` ends once `ask` has been answered.
+
+`leave` ends the server.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -43,6 +47,12 @@ async def ask(ctx: Context) -> str:
     seat = await ctx.elicit("どの席にしますか", FORM)
     ctx.lifespan.set()
     return f"{seat.action} {(seat.content or {}).get('name', '')}"
+
+
+@server.tool
+async def leave() -> str:
+    """Exit in the middle of a call."""
+    os._exit(3)
 
 
 if __name__ == "__main__":
