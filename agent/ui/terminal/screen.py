@@ -32,6 +32,7 @@ from prompt_toolkit.output import ColorDepth, Output
 from agent.chat.questions import Answer
 from agent.ui.dialogues import Dialogue
 from agent.ui.guarding import Guarded
+from agent.ui.terminal.cells import cell_len
 from agent.ui.terminal.floor import Floor
 from agent.ui.terminal.input_lines import entry_rows, history_in, input_line, keep_typed, prefill
 from agent.ui.terminal.keys import key_bindings
@@ -123,13 +124,14 @@ class Screen:
         """Something in the region has gone: what is left moves up."""
         self._rewrite("")
 
-    async def ask(self, dialogue: Dialogue) -> Answer:
+    async def ask(self, dialogue: Dialogue, address: str = "") -> Answer:
         """Put a question in the input's place; one at a time, and not while the person is typing something else.
 
-        Cancelling takes it off the screen again.
+        Cancelling takes it off the screen. An `address` in it that no row holds stands above it too, in one piece.
         """
         asked = Guarded(dialogue)
         async with self._next_to_ask(dialogue):
+            self.print(f"{address}\n" if cell_len(address) > self.width else "")
             self.region.dialogue, self._answered = asked, anyio.Event()
             self._focus()
             try:
@@ -280,8 +282,8 @@ class Screen:
     @property
     def _rows(self) -> int:
         """All there are, but for the status and the line on which a question is answered."""
-        rows = self._output.get_size().rows
-        is_typed = self.region.dialogue is not None and self.region.dialogue.typing
+        rows, dialogue = self._output.get_size().rows, self.region.dialogue
+        is_typed = dialogue is not None and dialogue.typing
         entry = self._entry_window.preferred_height(self.width, rows).preferred if is_typed else 0
         return max(1, rows - STATUS_ROWS - entry)
 

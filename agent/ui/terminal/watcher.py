@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -23,8 +24,8 @@ from agent.chat.events import (
 )
 from agent.chat.messages import Usage
 from agent.chat.outbox import Outbox, Pending
-from agent.chat.questions import ApproveSampling
-from agent.ui.escapes import Cleaner, cleaned
+from agent.chat.questions import ApproveSampling, OpenUrl
+from agent.ui.escapes import Cleaner, cleaned, spell
 from agent.ui.lines import call_line
 from agent.ui.putting import put
 from agent.ui.terminal.asking import withdraw
@@ -136,7 +137,8 @@ class Watcher:
         """Put a question, unless and until nobody wants the answer any more."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(withdraw, pending, tasks.cancel_scope)
-            pending.reply(await put(pending.question, self._screen.ask, self._host))
+            address = spell(pending.question.url) if isinstance(pending.question, OpenUrl) else ""
+            pending.reply(await put(pending.question, partial(self._screen.ask, address=address), self._host))
             tasks.cancel_scope.cancel()
 
     def _text(self, text: str, origin: str) -> None:

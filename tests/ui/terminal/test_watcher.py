@@ -205,6 +205,33 @@ async def test_a_question_is_answered_on_the_screen() -> None:
     assert answers == [Answer("accept")]
 
 
+async def test_an_address_that_the_window_breaks_stands_above_its_question_once_in_one_piece() -> None:
+    answers: list[Answer] = []
+    long = "https://bank.example/authorize?" + 100 * "x"
+    async with watched() as (on, outbox, _):
+
+        async def ask(url: str) -> None:
+            answers.append(await outbox.ask(OpenUrl("bank", "Sign in", url, "bank.example")))
+
+        for url, times in (("https://bank.example/", 0), (long, 1)):
+            with anyio.fail_after(5):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(ask, url)
+                    await on.canvas.reads("bank asks you to open a page on")
+                    on.press("n")
+            assert on.canvas.written.count(f"{url}\r\n") == times
+        await on.canvas.shows(
+            "? The page of bank on bank.example was declined",
+            long[:60],
+            long[60:120],
+            long[120:],
+            "? The page of bank on bank.example was declined",
+            "›",
+            "  status",
+        )
+    assert answers == [Answer("decline"), Answer("decline")]
+
+
 async def test_a_question_nobody_waits_for_any_more_disappears() -> None:
     async with watched() as (on, outbox, _):
         form = FillForm("rail", "Which seat?", {"properties": {"n": {}}})
