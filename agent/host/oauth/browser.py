@@ -82,7 +82,7 @@ class Browsing:
         callback.state = asked.get("state", [""])[0]
         scopes = excerpt(", ".join(asked.get("scope", [""])[0].split()))
         message = f"To sign in there, for {scopes}:" if scopes else "To sign in there:"
-        answer = await self.ask(OpenUrl(self.server, message, url, address.host, address.warnings))
+        answer = await self.ask(OpenUrl(self.server, message, url, address.place, address.warnings))
         if answer.verdict != "accept":
             raise declined(self.server, "you said no")
         opened = (answer.content or {}).get("open") is not False and await self.open_page(url)

@@ -46,7 +46,8 @@ async def test_a_person_signs_in_once_and_the_next_run_finds_the_token(tmp_path:
             assert (server.state, server.sign_in) == ("ready", "signed in")
         [asked] = person.asked
         assert isinstance(asked, OpenUrl)
-        assert (asked.server, asked.host, asked.message) == ("far", "127.0.0.1", "To sign in there, for notes:read:")
+        place = there.authority.issuer.removeprefix("http://")
+        assert (asked.server, asked.host, asked.message) == ("far", place, "To sign in there, for notes:read:")
         assert asked.url.startswith(f"{there.authority.issuer}/authorize?")
         assert "You can close this page" in person.pages[0]
         async with hosted(tmp_path, None, far=far(there)) as view:
