@@ -17,7 +17,7 @@ demo: .venv/.chat
 # With bytecode on disk, also where the environment would have none: the tests start the program a hundred times.
 test: .venv/.dev
 	$(BIN)/python -m compileall -q agent servers
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal -m "not long and not live" $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist worksteal -m "not long and not live" $(ARGS)
 
 test-long: .venv/.dev
 	$(BIN)/python -m pytest -m long --timeout=900 $(ARGS)
