@@ -1,4 +1,4 @@
-"""One model request, with retries that can be seen and cancelled."""
+"""One model request, with retries that are reported as events and can be cancelled."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from agent.chat.outbox import Outbox
 from agent.chat.provider import Finished, Provider, ProviderError, Request, TextDelta, ThinkingDelta
 
 ATTEMPTS = 5
-FIRST_WAIT = 0.5  # seconds; doubled with each further try
-LONGEST_WAIT = 60.0  # seconds; a provider that asks for more is not waited for
+FIRST_WAIT = 0.5  # seconds; doubled with each further attempt
+LONGEST_WAIT = 60.0  # seconds; if the provider asks for a longer wait, there is no retry
 
 
 @dataclass(slots=True)
 class Heard:
-    """What has arrived of a reply so far. `anything` is true of thinking too, which has no place in the text."""
+    """The part of a reply received so far. `anything` is also true for thinking, which is not part of the text."""
 
     pieces: list[str] = field(default_factory=list)
     anything: bool = False
@@ -33,13 +33,13 @@ class Heard:
 async def attempt(
     provider: Provider, request: Request, outbox: Outbox, *, origin: str = "", heard: Heard | None = None
 ) -> Finished:
-    """Ask until it answers, as long as another try can help and nothing of an answer has been seen yet.
+    """Send the request, and retry it while the error is retryable and no part of a reply has arrived yet.
 
-    The text goes to the outbox as it arrives, marked with `origin`, and into `heard`, which a caller that is
-    interrupted can keep.
+    Text is emitted to the outbox as it arrives, marked with `origin`, and recorded in `heard`, so that a caller that
+    is cancelled still has it.
 
     Raises:
-        ProviderError: what the last try ended with.
+        ProviderError: the error of the last attempt.
     """
     heard = heard or Heard()
     for tries in count(1):
@@ -79,7 +79,7 @@ async def _wait(tries: int, error: ProviderError, outbox: Outbox) -> None:
 
 
 def wait_before_retry(tries: int, retry_after: float | None) -> float:
-    """Seconds: what the provider asked for, else doubling, spread so that many clients do not come back at once."""
+    """Seconds to wait: as requested by the provider, else exponential backoff with jitter."""
     if retry_after is not None:
         return max(0.0, retry_after)
     return float(FIRST_WAIT * 2 ** (tries - 1) * random.uniform(0.75, 1.25))

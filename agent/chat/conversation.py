@@ -1,7 +1,7 @@
-"""The history: append only, and frozen in segments.
+"""The history: append-only, divided into segments that share one system prompt and tool list.
 
-Its one invariant is kept by the loop: every message with tool calls is followed at once by the message with their
-results. So it can be sent to any model after any interruption.
+The loop keeps one invariant: every message with tool calls is immediately followed by the message with their
+results. So the history can be sent to any model after any interruption.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agent.chat.provider import Request, ToolSpec
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of the history in which nothing before the messages changed.
+    """A part of the history during which the model, system prompt and tools did not change.
 
     Providers bind reasoning (and their caches) to the exact prefix of system prompt, tools and earlier messages.
     Within a segment that prefix only grows; `start` is the index of its first message.
@@ -40,7 +40,7 @@ class Conversation:
         self._messages.append(message)
 
     def begin(self, model: str, system: str, tools: tuple[ToolSpec, ...]) -> bool:
-        """Settle what stands before the messages. True if that broke with a segment which had messages already."""
+        """Set the prefix of the next requests. True if it changed and the current segment already has messages."""
         wanted = replace(self.segment, model=model, system=system, tools=tools)
         if wanted == self.segment:
             return False
@@ -49,7 +49,7 @@ class Conversation:
         return broke
 
     def leave_out(self, tool: str | None) -> bool:
-        """Go on without a tool that the provider refuses. False if it is not there."""
+        """Remove a tool that the provider rejects. False if it is not in the list."""
         segment = self.segment
         kept = tuple(spec for spec in segment.tools if spec.name != tool)
         if len(kept) == len(segment.tools):
@@ -58,6 +58,6 @@ class Conversation:
         return True
 
     def request(self, max_tokens: int | None = None) -> Request:
-        """The whole history as a question to the model."""
+        """A model request with the whole history."""
         segment = self.segment
         return Request(self.messages, segment.system, segment.tools, native_from=segment.start, max_tokens=max_tokens)

@@ -1,4 +1,4 @@
-"""What a watcher may see happen: facts, in the order they happened."""
+"""Events reported by the agent: facts, in the order in which they happened."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TextArrived:
-    """`origin` is "" for the chat's own reply, else the server whose sampling request is being answered."""
+    """`origin` is "" for the chat's own reply, else the name of the server whose sampling request is being answered."""
 
     text: str
     origin: str = ""
@@ -63,9 +63,9 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class SampleFinished:
-    """A server's sampling request is settled: `verdict` says how, `cost` what it came to in US dollars, if known.
+    """A server's sampling request has been settled. `cost` is in US dollars, None if unknown.
 
-    `why` says for people which limit stopped it.
+    `why` is a text for people that says which limit stopped the request.
     """
 
     server: str
@@ -83,7 +83,7 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSettled:
-    """`by` says who settled it; "withdrawn" means nobody wants the answer any more. `why` is for people."""
+    """`by` says who settled it; "withdrawn" means that the asker was cancelled. `why` is a text for people."""
 
     question: Question
     verdict: Verdict
@@ -93,7 +93,7 @@ class QuestionSettled:
 
 @dataclass(frozen=True, slots=True)
 class ServerChanged:
-    """`detail` is a sentence for people, where there is something to say (why it failed, what it offers)."""
+    """`detail` is a sentence for people (why the server failed, what it offers), or empty."""
 
     name: str
     state: Literal["starting", "ready", "failed", "lost", "stopped"]
@@ -102,7 +102,7 @@ class ServerChanged:
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """`server` is "" for the host's own notices. `level` is one of MCP's log levels."""
+    """`server` is "" for the host's own notices. `level` is a log level of MCP."""
 
     server: str
     level: str
@@ -111,7 +111,7 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """`reason` is a short sentence; what to do about it is said once, if the last try fails as well."""
+    """`reason` is a short sentence. What to do about the error is only said if the last attempt fails."""
 
     reason: str
     seconds: float
@@ -119,7 +119,7 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """`detail` is a sentence for people where `stop` is not END; `kind` is the error's, with stop ERROR."""
+    """`detail` is a sentence for people if `stop` is not END; `kind` is the error kind if `stop` is ERROR."""
 
     stop: Stop
     detail: str = ""

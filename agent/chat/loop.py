@@ -1,4 +1,4 @@
-"""One turn: ask the model, run its tools, ask again, until it has nothing more to run."""
+"""One turn: request a reply, run its tool calls, and repeat until the model calls no more tools."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ENDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A call, and the tool that will run it or the result that stands already."""
+    """A tool call, with either the tool that will run it or a result that is already known."""
 
     call: ToolCall
     tool: Tool | None = None
@@ -71,10 +71,10 @@ class Agent:
         self._told_of_limit = ""
 
     async def turn(self, message: UserMessage) -> TurnEnded:
-        """Run until the model is done. Whatever happens, the history stays fit to send, and the end is reported.
+        """Run until the model has finished. In every case the history stays valid and `TurnEnded` is emitted.
 
         Raises:
-            Exception: a fault of ours, which the report calls "internal".
+            Exception: a bug in this program; `TurnEnded` reports it with the kind "internal".
         """
         ended = TurnEnded(Stop.INTERRUPTED)
         try:
@@ -82,7 +82,7 @@ class Agent:
             ended = await self._run()
         except ProviderError as error:
             ended = TurnEnded(Stop.ERROR, str(error), error.kind)
-        except Exception as error:  # not handled here, but it is no interruption either
+        except Exception as error:  # re-raised below, but it must be reported as an error, not as an interruption
             ended = TurnEnded(Stop.ERROR, f"{BROKEN}: {type(error).__name__}: {error}.", "internal")
             raise
         finally:
@@ -97,7 +97,7 @@ class Agent:
         self._outbox.emit(TurnStarted(message))
 
     def _shown_tools(self) -> Sequence[Tool]:
-        """All tools, or as many as the provider takes: then without those that may not be called anyway."""
+        """All tools; if the provider accepts fewer, the first of those that the policy does not deny."""
         tools, provider = self._toolbox.tools(), self.provider
         limit = provider.max_tools if isinstance(provider, Capped) else None
         if limit is None or len(tools) <= limit:
@@ -119,7 +119,7 @@ class Agent:
                 if stop is Stop.END and not reply.text.strip():
                     self._outbox.emit(Noticed("", "warning", EMPTY))
                 return TurnEnded(stop, ENDINGS.get(stop, ""))
-            # No await between the reply's entry in the history and the try in _use: no call may lose its result.
+            # No await between adding the reply to the history and the try in _use: every call must get a result.
             if not await self._use(reply.tool_calls):
                 return TurnEnded(Stop.INTERRUPTED)
         limit = f"{self._max_turns} request{'s' * (self._max_turns != 1)}"
@@ -131,7 +131,7 @@ class Agent:
         try:
             finished = await self._ask(heard)
         except BaseException:
-            if heard.pieces:  # the user saw it, so the model should know that it said it
+            if heard.pieces:  # the user has seen this text, so it belongs in the history
                 self._keep(Finished(AssistantMessage((Text(heard.text),), Stop.INTERRUPTED), None, ""))
             raise
         return self._keep(finished)
@@ -148,13 +148,13 @@ class Agent:
 
     def _keep(self, finished: Finished) -> AssistantMessage:
         message = finished.message
-        if message.content:  # an empty reply is legal, but no provider takes it back
+        if message.content:  # some APIs return an empty reply, but none accepts one in a request
             self.conversation.add(message)
         self._outbox.emit(MessageFinished(message, finished.usage, finished.model or self.provider.name))
         return message
 
     async def _use(self, calls: Sequence[ToolCall]) -> bool:
-        """Prepare one by one, execute together, settle in the model's order. False if the user wants to stop."""
+        """Prepare calls one by one, run them concurrently, add results in call order. False if the user cancelled."""
         results: dict[str, ToolResult] = {}
         try:
             steps: list[_Step] = []
@@ -175,7 +175,7 @@ class Agent:
         return True
 
     async def _prepare(self, call: ToolCall) -> _Step | None:
-        """What is to be done about a call; None if the user cancelled instead of answering."""
+        """Decide what to do with a call; None if the user cancelled the approval question."""
         tool = self._toolbox.find(call.tool)
         if fault := _fault(call, tool):
             refusal = _failed(call, fault)
@@ -198,7 +198,7 @@ class Agent:
         return None if answer.verdict == "cancel" else _Step(call, refusal=_failed(call, answer.why or DECLINED))
 
     def _permission(self, tool: Tool) -> Permission:
-        """What is harmless need not be asked about. Whether it is may take a while to find out, so it comes last."""
+        """Whether the call is allowed. `harmless` may be slow to compute, so it is checked last."""
         permission = self.policy.decide(tool.server, tool.name)
         return "allow" if permission == "ask" and tool.harmless else permission
 
@@ -208,7 +208,7 @@ class Agent:
         try:
             output = await tool(call.arguments or {}, self._progress_of(call))
             results[call.id] = result = ToolResult(call.id, output.content, output.is_error)
-        except Exception as error:  # a tool's failure is the model's to handle, not ours
+        except Exception as error:  # a tool's failure is reported to the model, not raised
             results[call.id] = result = _failed(call, str(error) or type(error).__name__)
         finally:
             self._outbox.emit(ToolFinished(call, tool.server, tool.name, result, time.monotonic() - started))
@@ -218,7 +218,7 @@ class Agent:
 
 
 def _fault(call: ToolCall, tool: Tool | None) -> str | None:
-    """Why a call cannot be run, as the model should read it."""
+    """Why a call cannot be run, as a text for the model."""
     if tool is None:
         return f"There is no tool named {call.tool!r}."
     if call.arguments is None:
@@ -231,5 +231,5 @@ def _failed(call: ToolCall, text: str) -> ToolResult:
 
 
 def _definition(tool: Tool) -> str:
-    """What an approval is given for: a tool whose description or schema changes must be approved again."""
+    """What an approval applies to: if a tool's description or schema changes, it must be approved again."""
     return json.dumps([tool.server, tool.name, tool.spec.description, tool.spec.schema], sort_keys=True)

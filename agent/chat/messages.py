@@ -1,4 +1,4 @@
-"""What is said in a conversation: plain values, equal when they say the same."""
+"""The messages of a conversation: immutable values, compared by content."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """`data` is base64, as it came over the wire."""
+    """`data` is base64, as received."""
 
     data: str = field(repr=False)
     mime_type: str
@@ -40,7 +40,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Audio:
-    """`data` is base64, as it came over the wire."""
+    """`data` is base64, as received."""
 
     data: str = field(repr=False)
     mime_type: str
@@ -51,9 +51,9 @@ Content = Text | Image | Audio
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The model wants a tool run. `tool` is the name the model was shown.
+    """A tool call by the model. `tool` is the name that the model was shown.
 
-    `raw` is what the model wrote. Where it is no JSON object, `arguments` is None and the call is never run.
+    `raw` holds the arguments as written. If they are no JSON object, `arguments` is None and the call is never run.
     """
 
     id: str
@@ -63,12 +63,12 @@ class ToolCall:
 
     @classmethod
     def parse(cls, id: str, tool: str, raw: str) -> ToolCall:
-        """A call from the arguments as written; nothing and `null` mean no arguments."""
+        """Build a call from the raw arguments; an empty string and `null` mean no arguments."""
         if raw.strip() in ("", "null"):
             return cls(id, tool, {}, raw)
         try:
             arguments = from_json(raw, allow_inf_nan=False)
-        except (ValueError, TypeError):  # TypeError: half a surrogate pair, as some servers stream it
+        except (ValueError, TypeError):  # TypeError: a lone surrogate, which some servers send
             arguments = None
         return cls(id, tool, arguments if isinstance(arguments, dict) else None, raw)
 
@@ -82,7 +82,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A reply exactly as its provider sent it: replayed verbatim to the same provider, API and model only."""
+    """A reply in its provider's own format, sent back verbatim, and only to the same provider, API and model."""
 
     provider: str
     api: str
@@ -97,7 +97,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """Neutral content for every reader, and the provider's own form of it in `native` where it can be replayed."""
+    """`content` is provider-independent; `native` is the provider's own form of the reply, if it can be sent back."""
 
     content: tuple[Text | ToolCall, ...]
     stop: Stop = Stop.END
@@ -114,7 +114,7 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolMessage:
-    """The results of all calls of the message before it, in the order of the calls."""
+    """The results of all calls of the preceding message, in the order of the calls."""
 
     results: tuple[ToolResult, ...]
 
@@ -124,7 +124,7 @@ Message = UserMessage | AssistantMessage | ToolMessage
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or more model requests. `input_tokens` counts cached ones too."""
+    """Tokens of one or more model requests. `input_tokens` includes cached tokens."""
 
     input_tokens: int = 0
     output_tokens: int = 0

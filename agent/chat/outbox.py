@@ -1,11 +1,11 @@
-"""The one road from the agent to whoever is watching.
+"""The queue of events and questions from the agent to the user interface.
 
-Events and questions travel on it in order, to a single reader. The reader owns screen and keyboard alone, so nothing
-ever has to pause a spinner: while it is busy with a question, the rest waits here.
+Events and questions are delivered in order to a single reader, which alone uses the screen and the keyboard. While
+the reader waits for an answer from the user, later items stay in the queue.
 
-Emitting never blocks and never fails, so that the loop can report from places where it must not await. What would
-pile up while nobody reads is kept small instead: neighbouring pieces of text are joined, of a call's progress only
-the newest is kept, and notices beyond a limit are counted rather than stored.
+`emit` never blocks and never raises, so that the loop can report from places where it must not await. To bound the
+queue while nobody reads, adjacent pieces of text are joined, only the newest progress of each call is kept, and
+notices beyond a limit are counted instead of stored.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ NOTICES_KEPT = 1_000
 NOBODY = Answer("cancel", why="nobody is there to ask")
 
 Policy = Callable[[Question], Answer | None]
-"""Answers a question in place of the person; None leaves it to the reader."""
+"""Answers a question without asking the person; None passes the question on to the reader."""
 
 
 @dataclass(slots=True, eq=False)
 class Pending:
-    """A question on its way: settled by the first reply, or withdrawn when nobody wants the answer any more."""
+    """A question in the queue: settled by the first reply, or withdrawn if the asker is cancelled."""
 
     question: Question
     withdrawn: anyio.Event = field(default_factory=anyio.Event)
@@ -47,11 +47,11 @@ class Pending:
 
     @property
     def open(self) -> bool:
-        """False once it is answered or withdrawn: there is nothing left to show."""
+        """False once it has been answered or withdrawn, and need not be shown any more."""
         return self.answer is None and not self.withdrawn.is_set()
 
     def reply(self, answer: Answer) -> None:
-        """The first caller wins; a reply to something settled or withdrawn is nothing."""
+        """The first reply counts; a reply to a settled or withdrawn question is ignored."""
         if self.open:
             self.answer = answer
             self._answered.set()
@@ -67,7 +67,7 @@ class Pending:
 
 
 class _JoinedText:
-    """Neighbouring text of one kind and origin, joined when it is read and not before."""
+    """Adjacent text of one kind and origin, joined only when it is read."""
 
     __slots__ = ("kind", "origin", "pieces")
 
@@ -85,7 +85,7 @@ class _JoinedText:
 
 
 class _NewestProgress:
-    """The newest progress of one call, at the place of the first unread one."""
+    """The newest progress of one call, at the queue position of the first unread one."""
 
     __slots__ = ("latest",)
 
@@ -108,7 +108,7 @@ class Outbox:
         self._arrived = anyio.Event()
 
     def emit(self, event: Event) -> None:
-        """Report a fact. Synchronous, and safe in a `finally`."""
+        """Add an event. Synchronous, never raises, safe in a `finally`."""
         if self._closed:
             return
         match event:
@@ -135,7 +135,7 @@ class Outbox:
                 self._put(event)
 
     async def ask(self, question: Question) -> Answer:
-        """Put a question, and wait for the answer. Cancelling the caller withdraws it from the screen."""
+        """Ask a question and wait for the answer. Cancelling the caller withdraws the question."""
         self.emit(QuestionAsked(question))
         if self._policy is not None and (answer := self._policy(question)) is not None:
             self.emit(QuestionSettled(question, answer.verdict, "policy", answer.why))
@@ -156,10 +156,10 @@ class Outbox:
         return answer
 
     def close(self) -> None:
-        """End the reader once it has seen everything.
+        """End the reader's iteration after the items already in the queue.
 
-        What is asked from now on is answered with cancel, and so is every open question, read or not: the reader may
-        have died over it. How it was settled is reported here, as nothing can be emitted any more when its asker wakes.
+        Open questions, read or not, and later ones are answered with "cancel", since the reader may have ended while
+        showing one. Their settlement is emitted here, because nothing can be emitted once the asker resumes.
         """
         for pending in () if self._closed else self._asked:
             by: Literal["person", "withdrawn"] = "withdrawn" if pending.open else "person"
@@ -171,11 +171,11 @@ class Outbox:
 
     @property
     def items(self) -> AsyncIterator[Item]:
-        """Everything, in order, for the one reader."""
+        """All items, in order, for the single reader."""
         return self._read()
 
     def drain(self) -> list[Item]:
-        """What has piled up, without waiting."""
+        """The items in the queue now, without waiting."""
         items = []
         while self._queue:
             items.append(self._take())

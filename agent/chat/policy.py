@@ -1,4 +1,4 @@
-"""May a tool be run: allow, ask or deny, as a pure function of what the user configured."""
+"""Whether a tool may run (allow, ask or deny), as a pure function of the configuration."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ STRICTNESS: tuple[Permission, ...] = ("allow", "ask", "deny")
 
 
 def stricter(one: Permission, other: Permission) -> Permission:
-    """The one that permits less."""
+    """The stricter of two permissions."""
     return max(one, other, key=STRICTNESS.index)
 
 
 @dataclass(frozen=True, slots=True)
 class OfServer:
-    """The tools of one server: `server` is its name and no pattern, whatever is in it; `tool` may hold `*`."""
+    """Tools of one server. `server` is matched literally, whatever characters it has; `tool` may contain `*`."""
 
     server: str
     tool: str
 
 
 Rule = OfServer | str
-"""A text is a pattern of `server/tool`, in which `*` stands for anything and every other character for itself."""
+"""A string is a `server/tool` pattern: `*` matches any text, every other character only itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolPolicy:
-    """Any deny beats any allow, an allow beats the default."""
+    """A matching deny overrides every allow; a matching allow overrides the default."""
 
     default: Permission = "ask"
     allow: tuple[Rule, ...] = ()

@@ -1,4 +1,4 @@
-"""What the chat needs from a model, and nothing more. The adapters live in `agent.providers`."""
+"""The interface between the chat and a model provider. The adapters are in `agent.providers`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ErrorKind = Literal[
 RETRYABLE: frozenset[ErrorKind] = frozenset(
     {"rate_limit", "overloaded", "timeout", "connection", "server", "incomplete"}
 )
-"""The kinds after which the same request may well succeed a little later."""
+"""The error kinds for which the same request may succeed a little later."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model is shown it. `schema` is the server's own; an adapter makes it fit its API."""
+    """A tool as shown to the model. `schema` is the server's own; each adapter converts it for its API."""
 
     name: str
     description: str
@@ -29,10 +29,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model.
+    """One model request.
 
-    Native replies are replayed from `messages[native_from:]` only: before it, `system` or `tools` were others, and
-    reasoning is bound to the exact prefix it was made with.
+    Native replies are sent back only for `messages[native_from:]`: earlier messages had another `system` or other
+    `tools`, and reasoning is only valid with the exact prefix it was generated from.
     """
 
     messages: tuple[Message, ...]
@@ -58,7 +58,7 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Always the last item of a stream that did not fail. `model` is the one that answered."""
+    """Always the last item of a stream that did not fail. `model` is the model that replied, as reported by the API."""
 
     message: AssistantMessage
     usage: Usage | None
@@ -69,11 +69,11 @@ ProviderItem = TextDelta | ThinkingDelta | Finished
 
 
 class ProviderError(Exception):
-    """The model could not be reached, or refused. The text is one sentence for people that says what to do.
+    """The model could not be reached or returned an error. The text is one sentence for people that says what to do.
 
     `retryable`: the same request may succeed later. `retry_after`: seconds the provider asked to wait.
-    `tool`: the tool (by the name the model sees) that the provider refused, with `kind` "bad_tool". `brief`: what
-    happened and no more, for when it is tried again anyway. `tries`: how many are worth it, if fewer than usual.
+    `tool`: the tool (by the name the model sees) that the provider rejected, with `kind` "bad_tool". `brief`: only what
+    happened, shown before a retry. `tries`: how many attempts make sense, if fewer than usual.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ProviderError(Exception):
 
 @runtime_checkable
 class Capped(Protocol):
-    """A provider whose API takes only so many tools; None for as many as there are."""
+    """A provider whose API limits the number of tools; None means no limit."""
 
     @property
     def max_tools(self) -> int | None: ...
@@ -107,19 +107,19 @@ class Provider(Protocol):
     def name(self) -> str: ...
 
     def stream(self, request: Request) -> AsyncGenerator[ProviderItem, None]:
-        """Ask once, without retrying. Consumed under `aclosing`; holds no cancel scope or task group across a yield.
+        """Send one request, no retries. Consumed under `aclosing`; holds no cancel scope or task group across a yield.
 
-        The contract of what arrives:
+        Guarantees about the items:
         * tool calls have unique, non-empty ids of at most 64 characters [A-Za-z0-9_-], also inside `native`;
-        * calls are given only if the reply came to its end: one cut by `max_tokens` has none, and no `native`;
-        * a reply that holds tool calls stops with TOOL_USE, whatever the API said;
-        * `native` is fit to be replayed: arguments that are no JSON object stand in it as `{}`.
+        * tool calls appear only in a complete reply: one cut off by `max_tokens` has no calls and no `native`;
+        * a reply with tool calls has the stop reason TOOL_USE, whatever the API reported;
+        * `native` can be sent back as it is: arguments that are no JSON object are replaced by `{}`.
 
         Raises:
-            ProviderError: and nothing of the SDK beneath.
+            ProviderError: for every failure; exceptions of the SDK are not passed on.
         """
         ...
 
     async def aclose(self) -> None:
-        """Close the connections. Never waits long."""
+        """Close the connections, in bounded time."""
         ...

@@ -1,4 +1,4 @@
-"""What may be asked of the person, and the answer."""
+"""The questions that can be put to the person, and their answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Verdict = Literal["accept", "decline", "cancel"]
 
 @dataclass(frozen=True, slots=True)
 class ApproveTool:
-    """May `call` be run? `tool` is the server's own name for what is called."""
+    """May `call` be run? `tool` is the tool's own name on its server."""
 
     call: ToolCall
     server: str
@@ -22,7 +22,7 @@ class ApproveTool:
 
 @dataclass(frozen=True, slots=True)
 class FillForm:
-    """A server asks for the fields of `schema` (the flat subset of MCP's elicitation)."""
+    """A server requests the fields of `schema` (elicitation in form mode: a flat object of primitive types)."""
 
     server: str
     message: str
@@ -31,7 +31,7 @@ class FillForm:
 
 @dataclass(frozen=True, slots=True)
 class OpenUrl:
-    """May the page at `url`, which `server` names, be opened? `host` is where it leads, `warnings` what is odd."""
+    """May the page at `url`, named by `server`, be opened? `host` is its host; `warnings` lists what is suspicious."""
 
     server: str
     message: str
@@ -42,7 +42,7 @@ class OpenUrl:
 
 @dataclass(frozen=True, slots=True)
 class AwaitPage:
-    """Is the person done with the page at `url`? It settles itself when the server says so."""
+    """Has the person finished on the page at `url`? Also settled by the server's completion notification."""
 
     server: str
     message: str
@@ -52,7 +52,7 @@ class AwaitPage:
 
 @dataclass(frozen=True, slots=True)
 class ShareRoots:
-    """May `server` know that these are the folders the person works in?"""
+    """May `server` be told these folders as its roots?"""
 
     server: str
     folders: tuple[str, ...]
@@ -60,10 +60,10 @@ class ShareRoots:
 
 @dataclass(frozen=True, slots=True)
 class ApproveSampling:
-    """May `server` put `request` to `model`?
+    """May `server` send the sampling request `request` to `model`?
 
-    `why` says why it is that model. `tokens` is the estimated size of the request and `cost` what it comes to at most,
-    in US dollars; None if no price is known. With `by_hand` no model is asked: the person is to write the reply.
+    `why` says why that model was chosen. `tokens` is the estimated size of the request, `cost` its maximum price in
+    US dollars, None if unknown. With `by_hand` no model is asked and the person writes the reply.
     """
 
     server: str
@@ -77,7 +77,7 @@ class ApproveSampling:
 
 @dataclass(frozen=True, slots=True)
 class ReviewSample:
-    """May `reply` go to `server`?"""
+    """May `reply` be sent to `server` as the result of its sampling request?"""
 
     server: str
     model: str
@@ -89,11 +89,11 @@ Question = ApproveTool | FillForm | OpenUrl | AwaitPage | ShareRoots | ApproveSa
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`remember` says how long an approval holds.
+    """`remember` says how long an approval is valid.
 
-    `content` holds a form's fields. Of a sampling request that was edited it holds "system", "text" (of the last
-    message) and "max_tokens"; "reply" is what the person answers in the model's place, and "text" what they put in
-    the place of a reply under review. For a page it is {"open": False} where the person opens it themselves.
+    `content` holds the fields of a form. For an edited sampling request it holds "system", "text" (of the last
+    message) and "max_tokens"; "reply" is a reply written by the person instead of the model; "text" replaces the text
+    of a reply under review. For a page it is {"open": False} if the person opens it themselves.
     """
 
     verdict: Verdict

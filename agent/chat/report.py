@@ -1,4 +1,4 @@
-"""One run as a single value: the events folded into what scripts want to know."""
+"""The report of one run: its events aggregated for scripts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class QuestionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Something that was not done because nobody allowed it."""
+    """A request that was not carried out because it was not allowed."""
 
     kind: str
     server: str
@@ -74,10 +74,10 @@ class Denial:
 
 @dataclass(slots=True)
 class Report:
-    """Feed it every event of a run, then read it. `text` is the last assistant message's.
+    """Pass it every event of a run with `add`, then read it. `text` is that of the last assistant message.
 
-    `replies` is what each of the model's own replies used, None where that was not counted; `usage` is the sum, with
-    servers' samples.
+    `replies` has the usage of each of the model's own replies, None if the API reported none; `usage` is the sum,
+    including servers' sampling requests.
     """
 
     text: str = ""

@@ -1,4 +1,4 @@
-"""What the loop needs from tools. MCP tools implement it in `agent.host.mcp_tools`."""
+"""The interface between the loop and tools. `agent.host.mcp_tools` implements it for MCP tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent.chat.messages import Content
 from agent.chat.provider import ToolSpec
 
 OnProgress = Callable[[float, float | None, str], None]
-"""Called with (done, total or None, note) while a tool runs."""
+"""Called with (done, total or None, message) while a tool runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,44 +22,44 @@ class ToolOutput:
 class Tool(Protocol):
     @property
     def spec(self) -> ToolSpec:
-        """As the model is shown it: `spec.name` is unique among all tools."""
+        """The tool as shown to the model: `spec.name` is unique among all tools."""
         ...
 
     @property
     def server(self) -> str:
-        """Who runs it, as the user named them."""
+        """The configured name of the server that runs it."""
         ...
 
     @property
     def name(self) -> str:
-        """The server's own name for it."""
+        """The tool's own name on its server."""
         ...
 
     @property
     def harmless(self) -> bool:
-        """True if a server the user trusts says that the tool only reads: it needs no approval."""
+        """True if the tool needs no approval, because a trusted server declares it read-only."""
         ...
 
     def fault(self, arguments: dict[str, Any]) -> str | None:
-        """Why these arguments do not fit the tool's schema, as a sentence for the model; None if they do."""
+        """Why these arguments do not match the tool's schema, as a sentence for the model; None if they do."""
         ...
 
     async def __call__(self, arguments: dict[str, Any], on_progress: OnProgress) -> ToolOutput:
-        """Run it. A failure of the tool is an output with `is_error`; whatever is raised becomes one."""
+        """Run it. A failed call returns an output with `is_error`; an exception is converted to one."""
         ...
 
 
 class Toolbox(Protocol):
-    """All tools there are now. Read at the start of each turn; the list may change between turns."""
+    """The tools available now. Read at the start of each turn; the list may change between turns."""
 
     def tools(self) -> Sequence[Tool]:
-        """In a stable order: an unchanged set gives an equal list."""
+        """In a stable order: the same set of tools gives an equal list."""
         ...
 
     def find(self, name: str) -> Tool | None:
-        """The tool the model calls `name`, if it is still there."""
+        """The tool with the name `name` shown to the model, if it is still available."""
         ...
 
     def system(self) -> str:
-        """The system prompt: the user's, and what the servers say about themselves."""
+        """The system prompt: the user's own and the servers' `instructions`."""
         ...

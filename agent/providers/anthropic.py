@@ -36,7 +36,7 @@ _CUT = {
 
 
 class AnthropicMessages:
-    """`max_tools` None: the API names no limit."""
+    """`max_tools` is None: the API documents no limit."""
 
     max_tools: int | None = None
 
@@ -72,7 +72,7 @@ class AnthropicMessages:
 
 
 def _open_client(config: ProviderConfig) -> AsyncAnthropic:
-    """A client that retries nothing, and asks the environment neither where to go nor with which key."""
+    """A client without retries of its own, whose base URL and API key are not taken from the environment."""
     from anthropic import AsyncAnthropic
 
     return AsyncAnthropic(
@@ -86,7 +86,7 @@ def _open_client(config: ProviderConfig) -> AsyncAnthropic:
 
 
 def _headers(config: ProviderConfig, body: Json) -> dict[str, str]:
-    """What the body needs, beside the betas the user asks for: the header of a request replaces the client's."""
+    """Headers the body requires and the user's betas, as a request's beta header replaces the client's."""
     if "block_binding" not in body.get("thinking", ()):
         return {}
     wanted = [value for name, value in config.headers.items() if name.lower() == "anthropic-beta"]
@@ -95,7 +95,7 @@ def _headers(config: ProviderConfig, body: Json) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _Block:
-    """One content block as it began, and what came for it since, by field."""
+    """One content block: its start event and the deltas received since, by field."""
 
     start: Json
     pieces: dict[str, list[str]] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class _Block:
         self.pieces.setdefault(field, []).append(piece)
 
     def whole(self) -> Json:
-        """The block as the API wants it back; a call's `input` is left to the caller."""
+        """The block in the format the API accepts in a request; `input` of a tool call is set by the caller."""
         block = dict(self.start)
         for name, pieces in self.pieces.items():
             if name != "partial_json":
@@ -115,13 +115,13 @@ class _Block:
         return block
 
     def arguments(self) -> str:
-        """What the model wrote. The SDK would repair it silently, and run a call that was cut."""
+        """The arguments as the model wrote them. The SDK would repair, and so run, a truncated call."""
         given = self.start.get("input")
         return "".join(self.pieces.get("partial_json", ())) or (to_json(given).decode() if given else "")
 
 
 class _Reply:
-    """What has arrived of one reply."""
+    """The state of one reply while it is streamed."""
 
     def __init__(self, config: ProviderConfig, maker: Maker, request: Request) -> None:
         self._config, self._maker = config, maker
@@ -164,7 +164,7 @@ class _Reply:
             yield self._cut(Stop.STOP_SEQUENCE)
             return
         reason = self._ending.get("stop_reason")
-        if reason is None:  # the SDK does not say that a stream broke off
+        if reason is None:  # the SDK does not report a stream that ended early
             raise failure(self._config, "incomplete")
         yield from self._show(self._cutter.flush())
         if reason == "refusal" and not self._shown:
@@ -207,11 +207,11 @@ class _Reply:
             if not _is_blank(whole):
                 native.append(whole)
         called = any(isinstance(part, ToolCall) for part in said)
-        worth = called or any(block.get("type") == "text" for block in native)  # thoughts alone are no turn
+        worth = called or any(block.get("type") == "text" for block in native)  # reasoning alone is not a valid message
         return self._finished(said, Stop.TOOL_USE if called else Stop.END, tuple(native) if worth else ())
 
     def _call(self, block: _Block, whole: Json) -> ToolCall:
-        """The call, with its block made fit to be replayed."""
+        """The call; its block is changed so that it can be sent back."""
         call = ToolCall.parse(self._ids.claim(whole.get("id")), whole.get("name") or "", block.arguments())
         whole |= {"id": call.id, "name": content.safe_name(call.tool), "input": content.arguments_of(call)}
         originals = self._originals.get(call.tool)
@@ -221,7 +221,7 @@ class _Reply:
         return ToolCall(call.id, call.tool, arguments, call.raw)
 
     def _cut(self, stop: Stop) -> Finished:
-        """A reply that did not come to its end keeps its text, and nothing else."""
+        """A reply that was cut off keeps its text only."""
         text = "".join(self._shown)
         return self._finished((Text(text),) if text else (), stop)
 
@@ -231,12 +231,12 @@ class _Reply:
 
 
 def _is_blank(block: Json) -> bool:
-    """The API sends blank text, but does not take it back."""
+    """The API returns blank text blocks, but rejects them in a request."""
     return block.get("type") == "text" and not (block.get("text") or "").strip()
 
 
 def _usage(counts: Json) -> Usage | None:
-    """The API counts cached tokens beside the input, not in it."""
+    """The API does not include cached tokens in the input tokens."""
     if not counts:
         return None
     read, written = counts.get("cache_read_input_tokens") or 0, counts.get("cache_creation_input_tokens") or 0

@@ -1,4 +1,4 @@
-"""A conversation as Anthropic's Messages API wants it."""
+"""Converts a conversation to a request of Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 
 def body_of(request: Request, maker: Maker, quirks: ClaudeQuirks) -> Json:
-    """Everything but `stream`. Sampling parameters are refused by the API and left out."""
+    """The request body without `stream`. Sampling parameters are left out, as the API rejects them."""
     body: Json = {
         "model": maker.model,
         "max_tokens": request.max_tokens or DEFAULT_MAX_TOKENS,
@@ -50,12 +50,12 @@ def body_of(request: Request, maker: Maker, quirks: ClaudeQuirks) -> Json:
 
 
 def stops_left(request: Request) -> list[str]:
-    """The stop sequences that the API refuses and the reader of the stream must watch for."""
+    """The stop sequences that the API rejects, so that they must be detected in the stream."""
     return [stop for stop in request.stop_sequences if not stop.strip()]
 
 
 def original_keys(tools: Iterable[ToolSpec]) -> dict[str, dict[str, str]]:
-    """By tool: the argument names that had to be changed for the API, and what the server calls them."""
+    """By tool: the argument names that were changed for the API, with the server's original names."""
     return {tool.name: originals for tool in tools if (originals := rename_keys(normalise(tool.schema))[1])}
 
 
@@ -71,7 +71,7 @@ def _tool(tool: ToolSpec) -> Json:
 
 
 def _messages(request: Request, maker: Maker) -> list[Json]:
-    """Turns of alternating roles; a turn without content is left out."""
+    """Messages with alternating roles; messages without content are left out."""
     messages: list[Json] = []
     for index, message in enumerate(request.messages):
         role = "assistant" if isinstance(message, AssistantMessage) else "user"
@@ -84,7 +84,7 @@ def _messages(request: Request, maker: Maker) -> list[Json]:
 
 
 def _framed(messages: list[Json]) -> list[Json]:
-    """A conversation begins and ends with the user; one that a server made up for sampling need not."""
+    """The API requires a user message first and last; the messages of a sampling request need not have that form."""
     if not messages or messages[0]["role"] == "assistant":
         messages = [{"role": "user", "content": [_text(BEGIN)]}, *messages]
     if messages[-1]["role"] == "assistant":

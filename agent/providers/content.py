@@ -1,4 +1,4 @@
-"""How parts of messages are put so that every model API takes them."""
+"""Converts parts of messages to forms that every model API accepts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def is_viewable(part: Content) -> bool:
-    """Is it an image that all models with eyes can see?"""
+    """Whether it is an image in a format that all models with image input accept."""
     return isinstance(part, Image) and part.mime_type in _IMAGES and _size(part.data) > 0
 
 
@@ -33,7 +33,7 @@ def data_url(image: Image) -> str:
 
 
 def as_text(part: Content) -> str:
-    """The part's text, or what stands in for a part that cannot be sent."""
+    """The part's text, or a description of a part that cannot be sent."""
     match part:
         case Text(text):
             return text
@@ -48,7 +48,7 @@ def joined(parts: Iterable[Content], separator: str = "\n") -> str:
 
 
 def _size(data: str) -> int:
-    """Bytes behind the base64; 0 if it is none, which an API would refuse."""
+    """Number of bytes encoded by the base64; 0 if it is not valid base64, which an API would reject."""
     try:
         return len(b64decode(data, validate=True))
     except ValueError:
@@ -56,12 +56,12 @@ def _size(data: str) -> int:
 
 
 def safe_id(id: str) -> str:
-    """The same id for the same call everywhere, whoever made it up."""
+    """A valid id for a tool call; the same input always gives the same id."""
     return id if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", id) else _squeezed(id)
 
 
 def safe_name(name: str) -> str:
-    """A name as the APIs want it, also for a tool that the model invented."""
+    """A tool name that the APIs accept, also for a name that the model made up."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) else _squeezed(name)
 
 
@@ -74,7 +74,7 @@ def _squeezed(text: str) -> str:
 
 
 class CallIds:
-    """Gives each call of a reply an id that is new in its conversation and fit for every API."""
+    """Gives each tool call of a reply an id that is unique in its conversation and valid for every API."""
 
     def __init__(self, messages: Iterable[Message]) -> None:
         said = (message for message in messages if isinstance(message, AssistantMessage))
@@ -96,18 +96,18 @@ def arguments_of(call: ToolCall) -> dict[str, Any]:
 
 
 def arguments_json(call: ToolCall) -> str:
-    """The arguments as valid JSON, whatever the model wrote."""
+    """The arguments as valid JSON, even if what the model wrote is not."""
     return to_json(arguments_of(call), inf_nan_mode="null").decode()
 
 
 def system_of(request: Request, *, forced_tools: bool) -> str:
-    """The system prompt; it asks for a tool where the model refuses to be forced."""
+    """The system prompt, with an instruction to call a tool if the API cannot force the model to."""
     asks = request.tools and request.tool_choice == "required" and not forced_tools
     return "\n\n".join(filter(None, (request.system, USE_A_TOOL if asks else "")))
 
 
 def sendable(value: T) -> T:
-    """The same JSON with every string fit for UTF-8: half a surrogate pair would fail the request for ever."""
+    """The same JSON with every string encodable as UTF-8: with a lone surrogate every later request would fail."""
     return cast(T, _sendable(value))
 
 

@@ -1,4 +1,4 @@
-"""Every failure of a model SDK as one ProviderError: what happened, and what to do about it."""
+"""Converts every failure of a model SDK to a ProviderError that says what happened and what to do about it."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ _TOO_LONG = re.compile(r"prompt is too long|context (length|window)|maximum cont
 _TOOL_INDEX = re.compile(r"\btools(?:\[(\d+)\]|\.(\d+)\b)")
 _TOOL_NAME = re.compile(r"(?:function|tool) ['\"`]([^'\"`]+)['\"`]")
 _LONGEST_DETAIL = 300
-TRIES_TO_FIND = 2  # a host by its name
+TRIES_TO_FIND = 2  # attempts for a host name that cannot be resolved
 
 
 def failure(
     config: ProviderConfig, kind: ErrorKind, detail: str = "", *, wait: float | None = None, tool: str | None = None
 ) -> ProviderError:
-    """`detail` is what the provider said itself, `wait` the seconds it asked for."""
+    """`detail` is the provider's own message, `wait` the seconds it asked to wait."""
     what, advice = (text.format(name=config.name, tool=tool) for text in _SENTENCES[kind])
     said = f" ({shown})" if (shown := _presentable(detail, config)) else ""
     message, brief = f"{config.name} {what}{said}; {advice}.", f"{config.name} {what}."
@@ -89,7 +89,7 @@ def refusal(
     status: int | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> ProviderError:
-    """What an error body means. `tools` are the names sent, in their order; without a status it came in the stream."""
+    """Interpret an error body. `tools` are the names sent, in order; without `status` the error came in the stream."""
     fields = _fields(body)
     text = str(fields.get("message") or "")
     kind = _kind(fields, text, status)
@@ -100,17 +100,17 @@ def refusal(
 
 @contextmanager
 def translated(config: ProviderConfig, sdk: ModuleType, tools: Sequence[str]) -> Iterator[None]:
-    """Whatever goes wrong inside leaves as a ProviderError."""
+    """Convert every exception raised inside to a ProviderError."""
     try:
         yield
     except ProviderError:
         raise
-    except Exception as error:  # what a server sends is parsed all over the SDK, and fails there in every way
+    except Exception as error:  # the SDKs parse server data in many places and raise many kinds of exceptions there
         raise _explained(error, config, sdk, tools) from error
 
 
 def expect_stream(config: ProviderConfig, response: httpx2.Response) -> None:
-    """A web page or a plain JSON document is no stream; the SDKs would read it as an empty one."""
+    """Reject a response with another content type (HTML, plain JSON), which the SDKs would read as an empty stream."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("text/html", "application/json"):
         raise failure(config, "protocol", f"{kind} instead of a stream")
@@ -160,7 +160,7 @@ def _explained(error: Exception, config: ProviderConfig, sdk: ModuleType, tools:
 
 
 def _is_unresolved(error: BaseException) -> bool:
-    """Whether it began with a name that nobody has an address for."""
+    """Whether the cause is a host name that could not be resolved."""
     cause: BaseException | None = error
     while cause and not isinstance(cause, socket.gaierror):
         cause = cause.__cause__ or cause.__context__
@@ -174,7 +174,7 @@ def _not_found(config: ProviderConfig) -> ProviderError:
 
 
 def _fields(body: object) -> dict[str, Any]:
-    """The error object, however deep this provider wraps it: in a list, or under "error"."""
+    """The error object, wherever this provider puts it: in a list, or under "error"."""
     if isinstance(body, list) and body:
         body = body[0]
     if isinstance(body, dict) and isinstance(body.get("error"), dict | str):
@@ -189,7 +189,7 @@ def _kind(fields: dict[str, Any], text: str, status: int | None) -> ErrorKind:
     by_status = _STATUSES.get(status or 0)
     for field in ("code", "type"):
         if kind := _CODES.get(str(fields.get(field))):
-            return by_status or kind if kind == "server" else kind  # a status may know better what is wrong there
+            return by_status or kind if kind == "server" else kind  # for a "server" error the status is more specific
     if _TOO_LONG.search(text):
         return "context"
     if status is None or status == 200:

@@ -1,4 +1,4 @@
-"""A provider's own form of a reply, recognised when it comes back."""
+"""Replies in a provider's own format, and the check whether one may be sent back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Who made a reply: only the same may read its native form."""
+    """The origin of a reply: its native form is only sent back to the same one."""
 
     provider: str
     api: str
@@ -24,7 +24,7 @@ class Maker:
 
 
 def native_form(message: Message, request: Request, index: int, maker: Maker) -> Opaque | None:
-    """The native form of the message at `index`, if it may go out verbatim to `maker`."""
+    """The native form of the message at `index`, if it may be sent verbatim to `maker`."""
     if not isinstance(message, AssistantMessage) or message.native is None or index < request.native_from:
         return None
     native = message.native

@@ -1,4 +1,4 @@
-"""OpenAI's Chat Completions, which every compatible server speaks, each with an accent of its own."""
+"""OpenAI's Chat Completions API, also for compatible servers, which differ in details."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class OpenAIChat:
 
 
 class _Reply:
-    """What has arrived of one reply."""
+    """The state of one reply while it is streamed."""
 
     def __init__(self, config: ProviderConfig, maker: Maker, request: Request, quirks: OpenAIQuirks) -> None:
         self._config, self._maker, self._quirks = config, maker, quirks
@@ -95,7 +95,7 @@ class _Reply:
         if self.was_cut:
             yield self._finished(Stop.STOP_SEQUENCE)
             return
-        if self._reason is None:  # the SDK does not say that a stream broke off
+        if self._reason is None:  # the SDK does not report a stream that ended early
             raise failure(self._config, "incomplete")
         yield from self._show(self._cutter.flush())
         match self._reason:
@@ -129,7 +129,7 @@ class _Reply:
         if not calls and self._refused:
             return self._finished(Stop.REFUSAL)
         native = self._native([call_of(call, call.raw if call.arguments else "{}") | extra for call, extra in calls])
-        stop = Stop.TOOL_USE if calls else Stop.END  # many servers say "stop" beside calls
+        stop = Stop.TOOL_USE if calls else Stop.END  # many servers report "stop" for a reply with tool calls
         return self._finished(stop, [call for call, _ in calls], native)
 
     def _native(self, calls: list[Json]) -> tuple[Json, ...]:
@@ -149,7 +149,7 @@ class _Reply:
 
 
 def _spoken(words: object) -> str:
-    """The text of a delta; a few servers send it in parts."""
+    """The text of a delta; a few servers send it as a list of parts."""
     if isinstance(words, list):
         return "".join(part.get("text") or "" for part in words if isinstance(part, dict))
     return words if isinstance(words, str) else ""

@@ -1,4 +1,4 @@
-"""A conversation as Chat Completions wants it."""
+"""Converts a conversation to a Chat Completions request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 def body_of(request: Request, maker: Maker, quirks: OpenAIQuirks) -> Json:
-    """Everything but `stream`."""
+    """The request body without `stream`."""
     messages = _system(request) + _messages(request, maker, quirks)
     body: Json = {"model": maker.model, "stream_options": {"include_usage": True}, "messages": messages}
     if request.tools:
@@ -35,12 +35,12 @@ def body_of(request: Request, maker: Maker, quirks: OpenAIQuirks) -> Json:
 
 
 def stops_left(request: Request, quirks: OpenAIQuirks) -> tuple[str, ...]:
-    """The stop sequences that the reader of the stream must watch for."""
+    """The stop sequences that must be detected in the stream."""
     return () if _native_stops(request, quirks) else request.stop_sequences
 
 
 def call_of(call: ToolCall, arguments: str) -> Json:
-    """A call as it stands in the assistant's message. `arguments` must be a JSON object."""
+    """A tool call in an assistant message. `arguments` must be a JSON object."""
     function = {"name": content.safe_name(call.tool), "arguments": arguments}
     return {"id": content.safe_id(call.id), "type": "function", "function": function}
 
@@ -67,7 +67,7 @@ def _part(part: Content, quirks: OpenAIQuirks) -> Json:
 
 
 def _native_stops(request: Request, quirks: OpenAIQuirks) -> list[str]:
-    """The stop sequences the server is left to watch for; all of them or none."""
+    """The stop sequences passed to the server: all of them or none."""
     stops = [stop for stop in request.stop_sequences if stop]
     return stops if quirks.stop and len(stops) <= MAX_STOPS else []
 
@@ -95,7 +95,7 @@ def _said(parts: Iterable[Text | ToolCall]) -> Json:
 
 
 def _add_results(messages: list[Json], message: ToolMessage) -> None:
-    """Only text may stand in a tool's message: its images follow as the user's, after all results."""
+    """Tool messages may only contain text, so images follow in a user message after all results."""
     images: list[Json] = []
     for result in message.results:
         texts = []
@@ -113,7 +113,7 @@ def _add_results(messages: list[Json], message: ToolMessage) -> None:
 
 
 def _add_user(messages: list[Json], parts: list[Json]) -> None:
-    """Users' messages in a row are one: some servers refuse two. Plain text stays a string: some know nothing else."""
+    """Merge consecutive user messages, as some servers reject them; plain text stays a string, as some require."""
     parts = [part for part in parts if part.get("text") != ""] or [_text(content.NO_TEXT)]
     if messages and messages[-1]["role"] == "user":
         said = messages.pop()["content"]

@@ -1,4 +1,4 @@
-"""Opens the client that both of OpenAI's APIs are spoken through."""
+"""Opens the HTTP client used by both OpenAI adapters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def open_client(config: ProviderConfig) -> AsyncOpenAI:
-    """A client that retries nothing, and asks the environment neither where to go nor with which key."""
+    """A client without retries of its own, whose base URL and API key are not taken from the environment."""
     from openai import AsyncOpenAI
 
     client = AsyncOpenAI(

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, stateless: the whole conversation is sent each time, the model's own items verbatim."""
+"""OpenAI's Responses API, stateless: each request has the whole conversation, with the model's own items verbatim."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class OpenAIResponses:
         except sdk.BadRequestError as error:
             if error.param != "reasoning.summary":
                 raise
-        # Accounts that OpenAI has not verified may use the model, but not read its thoughts.
+        # Accounts that OpenAI has not verified may use the model, but not request reasoning summaries.
         self._quirks = replace(self._quirks, summaries=False)
         return await post(client, sdk, PATH, body_of(request, self._maker, self._quirks))
 
@@ -76,7 +76,7 @@ class OpenAIResponses:
 
 
 class _Reply:
-    """What has arrived of one reply."""
+    """The state of one reply while it is streamed."""
 
     def __init__(self, config: ProviderConfig, maker: Maker, request: Request) -> None:
         self._config, self._maker = config, maker
@@ -134,7 +134,7 @@ class _Reply:
                 raise failure(self._config, "incomplete")
 
     def _gap(self, speaker: int | None) -> str:
-        """A comment and the final answer are messages of their own: they must not run into each other."""
+        """A separator between texts of different messages (such as commentary and final answer) of one reply."""
         is_next, self._speaker = self._speaker not in (None, speaker), speaker
         return "\n\n" if is_next else ""
 
@@ -156,7 +156,7 @@ class _Reply:
             yield self._finished(Stop.REFUSAL) if refused else self._finished(Stop.END, (), native)
 
     def _call(self, item: Json) -> ToolCall:
-        """The call, with its item made fit to be replayed."""
+        """The call; its item is changed so that it can be sent back."""
         raw = item.get("arguments") or ""
         call = ToolCall.parse(self._ids.claim(item.get("call_id")), item.get("name") or "", raw)
         item |= {"call_id": call.id, "name": content.safe_name(call.tool)}

@@ -1,4 +1,4 @@
-"""A conversation as OpenAI's Responses API wants it."""
+"""Converts a conversation to a request of OpenAI's Responses API."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from agent.providers.native import Maker, native_form
 from agent.providers.quirks import OpenAIQuirks
 from agent.providers.schemas import normalise
 
-LEAST_TOKENS = 16  # the API refuses less
+LEAST_TOKENS = 16  # the API rejects lower values
 
 Json = dict[str, Any]
 
 
 def body_of(request: Request, maker: Maker, quirks: OpenAIQuirks) -> Json:
-    """Everything but `stream`. The API knows no stop sequences."""
+    """The request body without `stream`. The API has no stop sequences."""
     body: Json = {"model": maker.model, "store": False, "input": _input(request, maker)}
     if system := content.system_of(request, forced_tools=True):
         body["instructions"] = system
@@ -48,7 +48,7 @@ def _input(request: Request, maker: Maker) -> list[Json]:
 def _reasoning(quirks: OpenAIQuirks, request: Request) -> Json:
     if not quirks.reasoning:
         return {}
-    # Without storage, reasoning lives on only as the encrypted text that comes with each item.
+    # Without storage at OpenAI, reasoning must be sent back in the encrypted form that comes with each item.
     kept: Json = {"include": ["reasoning.encrypted_content"]}
     if request.effort == "lowest":
         return kept | {"reasoning": {"effort": quirks.lowest_effort}}
@@ -62,12 +62,12 @@ def _tool(tool: ToolSpec) -> Json:
         "name": tool.name,
         "description": tool.description,
         "parameters": schema,
-        "strict": False,  # left out, the server would try to be strict, which most schemas are not fit for
+        "strict": False,  # the default is to try strict mode, which most schemas do not meet
     }
 
 
 def _add_user(items: list[Json], parts: list[Json]) -> None:
-    """Users' messages in a row are one: some servers refuse two."""
+    """Merge consecutive user messages, as some servers reject them."""
     parts = parts or [_text(content.NO_TEXT)]
     if items and items[-1].get("role") == "user":
         items[-1] = {"role": "user", "content": [*items[-1]["content"], *parts]}

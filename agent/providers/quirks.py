@@ -1,4 +1,4 @@
-"""What one model or server takes and another refuses, as a table. Longest prefix wins; models over hosts."""
+"""Differences between models and servers, as a table. The longest matching prefix wins, models before hosts."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class OpenAIQuirks:
-    """For everything that speaks OpenAI's formats. The defaults suit an unknown server."""
+    """For every API in an OpenAI format. The defaults suit an unknown server."""
 
     temperature: bool = True
     stop: bool = True
-    """Takes stop sequences; else they are cut out of the text here."""
+    """Supports stop sequences; otherwise the text is cut in this program."""
     max_tokens_field: str = "max_tokens"
     reasoning: bool = False
-    """Thinks, and gives its reasoning back encrypted (Responses only)."""
+    """Supports reasoning, and returns it encrypted (Responses only)."""
     summaries: bool = True
-    """Summarises its reasoning, if it has any."""
+    """Can return a summary of its reasoning."""
     lowest_effort: str | None = None
     effort_with_tools: str | None = None
-    """The only effort that Chat Completions takes beside tools."""
+    """The only reasoning effort that Chat Completions accepts together with tools."""
     echo_reasoning: bool = False
-    """Wants its `reasoning_content` back."""
+    """Requires its `reasoning_content` to be sent back."""
     audio: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeQuirks:
-    """For everything that speaks Anthropic's format. The defaults suit an unknown model."""
+    """For every API in Anthropic's format. The defaults suit an unknown model."""
 
     cache: bool = False
     forced_tools: bool = True
     thinking: dict[str, Any] = field(default_factory=dict)
     """Parameters of an ordinary request."""
     lowest: dict[str, Any] = field(default_factory=dict)
-    """Parameters of a request that is to think as little as it can."""
+    """Parameters of a request with as little reasoning as possible."""
 
 
 _HOSTS: dict[str, dict[str, Any]] = {
@@ -64,7 +64,7 @@ _OPENAI_MODELS: dict[str, dict[str, Any]] = {
     "gpt-4o-audio": {"audio": True},
 }
 
-# Reasoning is bound to the prefix it was made with. Dropping a block that no longer fits beats refusing the request.
+# Reasoning is only valid with the prefix it was generated from. Drop a block that does not match, do not fail.
 _BINDING = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 

@@ -1,4 +1,4 @@
-"""Which adapter speaks to which provider, and what it takes to open one."""
+"""Which adapter serves which provider, and the configuration needed to open one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from agent.chat.provider import Provider, ProviderError
 from agent.providers import sdk
 
 SHORTEST_SECRET = 6
-"""Characters of a secret that is masked: a shorter one is no good one, and stands within ordinary words."""
+"""Minimum length of a key that is masked, in characters: a shorter one may occur within ordinary words."""
 
 DEFAULT_MODELS = {"openai": "gpt-6.1-terra", "anthropic": "claude-sonnet-5-5"}
 
 _OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
-_NO_KEY = "none"  # the SDKs want a key, servers of one's own do not
+_NO_KEY = "none"  # the SDKs require a key, local servers do not
 
 _ADAPTERS = {
     "responses": ("agent.providers.openai_responses", "OpenAIResponses"),
@@ -40,12 +40,12 @@ class ProviderConfig:
 
     @property
     def url(self) -> str:
-        """Where requests go. Always given to the SDK, which would else ask the environment."""
+        """The base URL. Always passed to the SDK, which would otherwise read it from the environment."""
         return self.base_url or _OFFICIAL[self.kind]
 
     @property
     def host(self) -> str:
-        """Empty if the address is none."""
+        """Empty if the base URL is invalid."""
         try:
             address = urlsplit(self.url)
         except ValueError:
@@ -61,16 +61,16 @@ class ProviderConfig:
         return self.api_key or _NO_KEY
 
     def mask(self, text: str) -> str:
-        """`text` without the key in it."""
+        """`text` with the key masked."""
         return text if len(self.api_key or "") < SHORTEST_SECRET else text.replace(self.key, "***")
 
 
 def open_provider(config: ProviderConfig, model: str) -> Provider:
-    """The adapter for one model. Cheap: its SDK is imported by the first request, or by `warm_up` before.
+    """The adapter for one model. Cheap: the SDK is imported by the first request, or earlier by `warm_up`.
 
     Raises:
         ProviderError: with kind "missing" when the provider needs an API key and has none, "not_found" when its
-            `base_url` leads nowhere.
+            `base_url` is not a usable address.
     """
     if config.kind == "mock":
         mock: Provider = import_module("agent.providers.mock.mock").MockProvider(model, config.script)
@@ -87,10 +87,10 @@ def open_provider(config: ProviderConfig, model: str) -> Provider:
 
 
 def warm_up(config: ProviderConfig) -> None:
-    """Import what the first request needs. Takes seconds: for a thread of its own, beside a running chat."""
+    """Import the modules that the first request needs. Takes seconds, so run it in a thread."""
     if config.kind != "mock":
         sdk.load(config.kind)
-        import_module("httpcore2")  # the SDK leaves it to the first client
+        import_module("httpcore2")  # the SDK only imports it with the first client
 
 
 def _api_of(config: ProviderConfig) -> str:

@@ -1,4 +1,4 @@
-"""Makes a tool's JSON Schema fit for every model API. Arguments are still validated against the server's own."""
+"""Converts a tool's JSON Schema for all model APIs. Arguments are still validated against the server's own."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _REFUSED_AT_ROOT = {
 }  # fmt: skip
 
 _MAX_DEPTH = 48
-_MAX_INLINED = 500  # a few nested definitions can spell out a schema of gigabytes
+_MAX_INLINED = 500  # a few nested definitions can expand to gigabytes
 
 
 def normalise(schema: object) -> Schema:
-    """A schema whose root is a plain object, with references spelled out where they end somewhere.
+    """A schema whose root is a plain object, with non-recursive references replaced by what they refer to.
 
-    What narrows the root beyond its properties (`anyOf`, `not`, `if` …) is refused by the APIs and left out; the sets
-    of required properties that `anyOf` and `oneOf` offered are told in its description.
+    Constraints of the root beyond its properties (`anyOf`, `not`, `if` …) are rejected by the APIs and left out; the
+    alternative sets of required properties in `anyOf` and `oneOf` are described in its description.
     """
     root = schema if isinstance(schema, dict) else {}
     fitter = _Fitter(root)
@@ -62,7 +62,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 class _Fitter:
-    """Walks one schema; remembers which recursive definitions must stay."""
+    """Converts one schema; records which recursive definitions must be kept."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
@@ -70,7 +70,7 @@ class _Fitter:
         self._inlined = 0
 
     def fit(self, schema: object, depth: int, within: tuple[str, ...]) -> Schema:
-        """`within` are the references this schema was reached through."""
+        """`within` are the references that were followed to reach this schema."""
         if not isinstance(schema, dict) or depth > _MAX_DEPTH:
             return {}
         schema, within = self._resolve(schema, within)
@@ -79,7 +79,7 @@ class _Fitter:
         return _repair_bounds(_repair_array(fitted, self._members(schema, depth + 1, within)))
 
     def definitions(self) -> Schema:
-        """The definitions still referred to, themselves fitted, by the place they were found at."""
+        """The converted definitions that are still referred to, by their location in the source."""
         found: dict[str, Schema] = {}
         done: set[str] = set()
         while waiting := [ref for ref in self._kept if ref not in done]:
@@ -102,7 +102,7 @@ class _Fitter:
         return [self.fit(schema, depth, within) for schema in schemas] if isinstance(schemas, list) else []
 
     def _members(self, schema: Schema, depth: int, within: tuple[str, ...]) -> list[Schema]:
-        """The schemas of a tuple, in either spelling."""
+        """The item schemas of a tuple, as `prefixItems` or as a list in `items`."""
         listed = schema["items"] if isinstance(schema.get("items"), list) else schema.get("prefixItems")
         return self._fit_all(listed, depth, within)
 
@@ -111,7 +111,7 @@ class _Fitter:
         while isinstance(ref := schema.get("$ref"), str):
             beside = {key: value for key, value in schema.items() if key != "$ref"}
             target = self._find(ref)
-            if target is None or ref in followed:  # it leads nowhere
+            if target is None or ref in followed:  # it cannot be resolved
                 return beside, within
             if ref in within or self._inlined >= _MAX_INLINED:
                 return self._refer(ref, beside), within
@@ -157,7 +157,7 @@ def _is_type_list(value: object) -> bool:
 
 
 def _repair_array(schema: Schema, members: list[Schema]) -> Schema:
-    """An array says what is in it; a tuple's places become alternatives."""
+    """Add the `items` that the APIs require; the items of a tuple become alternatives."""
     if members:
         different = list({to_json(member): member for member in members}.values())
         return {**schema, "items": different[0] if len(different) == 1 else {"anyOf": different}}
@@ -167,7 +167,7 @@ def _repair_array(schema: Schema, members: list[Schema]) -> Schema:
 
 
 def _repair_bounds(schema: Schema) -> Schema:
-    """JSON Schema's draft 4 said `exclusiveMinimum: true` beside the bound."""
+    """Convert draft 4's boolean `exclusiveMinimum` and `exclusiveMaximum` to numbers."""
     for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(schema.get(exclusive), bool):
             schema = dict(schema)
@@ -189,7 +189,7 @@ def _as_plain_object(schema: Schema) -> Schema:
 
 
 def _gather(schema: Schema) -> tuple[dict[str, Schema], set[str]]:
-    """All properties an object may have, and those it must have whichever alternative it follows."""
+    """All properties of an object with alternatives, and those that are required by every alternative."""
     properties: dict[str, Schema] = dict(schema.get("properties", {}))
     required = set(schema.get("required", ()))
     for combinator in _COMBINATORS:
@@ -204,7 +204,7 @@ def _gather(schema: Schema) -> tuple[dict[str, Schema], set[str]]:
 
 
 def _either(one: Schema, other: Schema) -> Schema:
-    """A property that two alternatives describe differently."""
+    """A property that two alternatives define differently."""
     alternatives = one["anyOf"] if set(one) == {"anyOf"} else [one]
     return one if other in alternatives or not other else {"anyOf": [*alternatives, other]} if one else other
 

@@ -1,4 +1,4 @@
-"""The model SDKs: imported once and never on the event loop, and asked for streams of plain JSON."""
+"""The model SDKs: imported once, outside the event loop's thread, and used for streams of plain JSON."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-IMPORT_TIMEOUT = 120.0  # seconds; a slow disk and a busy machine are waited for, a dead one is not
+IMPORT_TIMEOUT = 120.0  # seconds; enough for a slow disk or a busy machine, but not unlimited
 
 DRAIN_TIMEOUT = 0.1  # seconds
 CLOSE_TIMEOUT = 1.0  # seconds
 
-# Two threads that import one package from different ends may be handed half of it: one at a time.
+# Importing a package in two threads at once may give one of them a partly initialised module: one at a time.
 _importing = threading.Lock()
 _loaded: dict[str, ModuleType] = {}
 
 
 def load(name: str) -> ModuleType:
-    """Import here and now. Safe from any thread."""
+    """Import in the calling thread. Safe from any thread."""
     with _importing:
         if name not in _loaded:
             _loaded[name] = import_module(name)
-            # It logs every request at INFO, which lands on the screen once anybody configures logging.
+            # It logs every request at INFO, which would appear on the screen as soon as logging is configured.
             logging.getLogger("httpx2").setLevel(logging.WARNING)
         return _loaded[name]
 
 
 async def loaded(name: str, config: ProviderConfig) -> ModuleType:
-    """Import on a daemon thread, so that the loop goes on and leaving the program waits for nothing.
+    """Import on a daemon thread, so that neither the event loop nor the program's exit waits for it.
 
     Raises:
-        ProviderError: if the package cannot be imported, or not in time.
+        ProviderError: the package cannot be imported, or not in time.
     """
     try:
         if name not in _loaded:
@@ -66,9 +66,9 @@ async def _import_aside(name: str) -> None:
     done, token = anyio.Event(), current_token()
 
     def work() -> None:
-        with suppress(ImportError):  # the caller tries again, and hears it
+        with suppress(ImportError):  # the caller imports again and gets the error
             load(name)
-        with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
+        with suppress(RuntimeError):  # the event loop has been closed, so nobody waits any more
             from_thread.run_sync(done.set, token=token)
 
     threading.Thread(target=work, name=f"import {name}", daemon=True).start()
@@ -76,7 +76,7 @@ async def _import_aside(name: str) -> None:
 
 
 class Events(Protocol):
-    """A reply's stream, one JSON value after the other. Leaving it closes the connection."""
+    """The stream of a reply, one JSON value at a time. Leaving it closes the connection."""
 
     response: httpx2.Response
 
@@ -88,12 +88,12 @@ class Events(Protocol):
 async def post(
     client: AsyncOpenAI | AsyncAnthropic, sdk: ModuleType, path: str, body: Json, headers: Mapping[str, str] = {}
 ) -> Events:
-    """Ask for a stream.
+    """Send a request whose response is a stream.
 
-    Not through the SDK's own method for the path: it makes a model of every delta, which takes ten times as long, and
-    trusts the server to have sent all of its fields.
+    The SDK's own method for the path is not used: it builds a model for every delta, which takes ten times as long, and
+    assumes that the server sent all fields.
     """
-    send: Any = client.post  # the same in both SDKs, typed differently
+    send: Any = client.post  # the same in both SDKs, but typed differently
     kind = sdk.AsyncStream[object]
     events: Events = await send(
         path, body=body | {"stream": True}, options={"headers": headers}, cast_to=object, stream=True, stream_cls=kind
@@ -102,22 +102,22 @@ async def post(
 
 
 async def drain(events: Events) -> None:
-    """Read on to the end if it comes at once: only then is the connection kept for the next request."""
-    # The reply is complete: nothing that goes wrong behind it matters.
+    """Read the rest of the stream if it arrives at once: otherwise the connection cannot be reused."""
+    # The reply is complete, so errors after it are ignored.
     with anyio.move_on_after(DRAIN_TIMEOUT), suppress(Exception):
         async for _ in events:
             pass
 
 
 async def close(client: AsyncOpenAI | AsyncAnthropic | None) -> None:
-    """Close the connections, also when the caller is being cancelled, and give up on a peer that will not have it."""
+    """Close the connections in bounded time, also if the caller has been cancelled."""
     if client is not None:
         with anyio.move_on_after(CLOSE_TIMEOUT, shield=True):
             await client.close()
 
 
 def timeouts() -> httpx2.Timeout:
-    """Seconds for each step. `read` is the longest silence between two pieces of a stream."""
+    """Seconds for each step. `read` is the longest time between two parts of a stream."""
     import httpx2
 
     return httpx2.Timeout(connect=10, read=120, write=60, pool=10)

@@ -1,4 +1,4 @@
-"""Stop sequences for APIs that have none: the text is cut here, wherever its deltas are."""
+"""Stop sequences for APIs without them: the text is cut here, also if a sequence spans several deltas."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from agent.providers.content import sendable
 
 
 class StopCutter:
-    """Passes streamed text on, keeping back only what may be the beginning of a stop sequence.
+    """Passes streamed text on, and holds back only what may be the beginning of a stop sequence.
 
-    It also keeps back half a surrogate pair until the other half has come.
+    It also holds back the first half of a surrogate pair until the second half has arrived.
     """
 
     def __init__(self, stops: Iterable[str] = ()) -> None:
@@ -19,7 +19,7 @@ class StopCutter:
         self.has_cut = False
 
     def feed(self, delta: str) -> str:
-        """What may be shown now. After a stop sequence: nothing more, and `has_cut` is true."""
+        """The text that may be shown now. After a stop sequence it is empty, and `has_cut` is true."""
         if self.has_cut:
             return ""
         text = self._held + delta
@@ -32,7 +32,7 @@ class StopCutter:
         return sendable(text[: len(text) - keep])
 
     def flush(self) -> str:
-        """What was kept back, now that no more will come."""
+        """The text held back, once the stream has ended."""
         text, self._held = self._held, ""
         return sendable(text)
 
@@ -40,7 +40,7 @@ class StopCutter:
         return min((at for stop in self._stops if (at := text.find(stop)) >= 0), default=None)
 
     def _beginning(self, text: str) -> int:
-        """How many characters at the end begin a stop sequence."""
+        """The number of characters at the end that may begin a stop sequence."""
         lengths = (length for stop in self._stops for length in range(1, len(stop)) if text.endswith(stop[:length]))
         return max(lengths, default=0)
 

@@ -1,4 +1,4 @@
-"""Puts streamed pieces of tool calls together, as the many servers of Chat Completions send them."""
+"""Assembles streamed tool calls from the deltas of the various Chat Completions servers."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class _Slot:
 
     @property
     def is_whole(self) -> bool:
-        """Do the arguments so far make a JSON object? Only then may the next piece begin another call."""
+        """Whether the arguments so far are complete JSON. Only then may the next delta begin another call."""
         return bool(self.pieces) and ToolCall.parse("", "", self.raw).arguments is not None
 
 
 class ToolDeltas:
-    """An id says where a piece belongs, else its index does, else it goes to the call that came last."""
+    """A delta is assigned by its id, else by its index, else to the most recent call."""
 
     def __init__(self) -> None:
         self._slots: list[_Slot] = []
 
     def feed(self, deltas: Iterable[Json]) -> None:
-        """The pieces of one chunk."""
+        """Add the deltas of one chunk."""
         for place, delta in enumerate(deltas):
             function = delta.get("function") or {}
             name, piece = function.get("name") or "", _written(function.get("arguments"))
@@ -49,7 +49,7 @@ class ToolDeltas:
             slot.extra |= {key: value for key, value in delta.items() if key not in ("index", "id", "type", "function")}
 
     def calls(self, ids: CallIds) -> list[tuple[ToolCall, Json]]:
-        """Each call, with what its server added beyond the format and wants back."""
+        """Each call, with the non-standard fields that its server sent and requires back."""
         return [(ToolCall.parse(ids.claim(slot.id), slot.name, slot.raw), slot.extra) for slot in self._slots]
 
     def _slot(self, id: str, index: int | None, name: str, piece: str, *, is_first: bool) -> _Slot:
@@ -74,7 +74,7 @@ class ToolDeltas:
             is_another = bool(name) and index != found.index
         else:
             is_another = bool(name and piece) and found.is_whole
-        return None if is_another else found  # some servers give all calls one id
+        return None if is_another else found  # some servers give all calls the same id
 
     def _at(self, index: int | None) -> _Slot | None:
         return next((slot for slot in reversed(self._slots) if index is not None and slot.index == index), None)
@@ -85,7 +85,7 @@ class ToolDeltas:
 
 
 def _written(arguments: object) -> str:
-    """Some servers send an object where the format has its text."""
+    """Some servers send an object where the format requires a JSON string."""
     if isinstance(arguments, str):
         return arguments
     return "" if arguments is None else to_json(arguments).decode()

@@ -1,1 +1,1 @@
-"""The offline model: it finds calls in what a person types (`words`, `arguments`), or follows a script (`script`)."""
+"""The offline model: finds tool calls in plain text (`words`, `arguments`), or follows a script (`script`)."""

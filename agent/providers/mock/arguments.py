@@ -1,4 +1,4 @@
-"""Arguments for a tool, read from plain words by the tool's JSON Schema."""
+"""Extracts a tool's arguments from plain text, following the tool's JSON Schema."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from agent.providers.mock.schema import Look, Schema, invent, look_of, propertie
 from agent.providers.mock.words import WORD, stems
 
 READ = 4_000
-"""Characters in which numbers, paths and named values are looked for."""
+"""Maximum length of text that is searched for numbers, paths and named values, in characters."""
 
 NUMBER = re.compile(r"(?<![\w./:-])-?\d{1,15}(?:\.\d{1,15})?(?![\w/:]|\.\d)")
 QUOTED = re.compile(r"""(?<!\w)(?:"([^"]*)"|'([^']*)'|`([^`]*)`)(?!\w)""")
 PROSE = {"message", "text", "content", "body", "prompt", "question", "input"}
-"""Properties whose text is taken as it stands; another loses what only leads to it ("to Paris", "on the ICE 5")."""
+"""Properties that take text unchanged; for others, leading filler words are removed ("to Paris", "on the ICE 5")."""
 
 LEADING = re.compile(
     r"(?:(?:to|in|for|of|about|on|from|with|at|by|into|as|that|named|called|is|it)\b\s*)+(?:(?:the|a|an|my)\s+)?", re.I
@@ -24,14 +24,14 @@ LEADING = re.compile(
 TRAILING = re.compile(r"(?:\s(?:to|in|for|of|on|from|with|at|by|into|and))+$", re.I)
 NUMERIC = ("number", "integer")
 LONGEST_NAME = 3
-"""Words of a path, place or the like that does not look like one."""
+"""Maximum number of words that are taken for a path, place or the like if they do not look like one."""
 
 
 @dataclass(slots=True)
 class _Unread:
-    """What no property has taken yet: of the whole text, and of `rest`, which follows the tool's name.
+    """The text not yet assigned to a property: of the whole text, and of `rest`, which follows the tool's name.
 
-    `names` is a pattern for the names of all properties.
+    `names` is a pattern that matches the names of all properties.
     """
 
     text: str
@@ -58,11 +58,11 @@ class _Unread:
 
 
 def fill(schema: Schema, text: str, rest: str = "") -> tuple[dict[str, Any], int]:
-    """Arguments for `schema` from `text`, and how many of them the text itself holds.
+    """Arguments for `schema` from `text`, and how many of them were found in the text.
 
-    What is named (`steps=5`, `5 steps`, a choice of an enum) counts first, then numbers, paths and the like in their
-    order; `rest`, what is said after the tool's name, goes to the first string. What is required and still missing
-    gets its default, or else a sensible value. Where anything is required, an optional number must be named.
+    Named values (`steps=5`, `5 steps`, an enum value) are read first, then numbers, paths and the like in order of
+    appearance; `rest`, the text after the tool's name, goes to the first string. Required properties still missing get
+    their default or a plausible value. If any property is required, an optional number must be named in the text.
     """
     known, needed = properties(schema), required(schema)
     order = needed + [name for name in known if name not in needed]
@@ -84,7 +84,7 @@ def fill(schema: Schema, text: str, rest: str = "") -> tuple[dict[str, Any], int
 
 
 def _read_named(name: str, schema: Schema, unread: _Unread) -> Any:
-    """A value that the text connects with the property's name, or that only this property can have."""
+    """A value that the text associates with the property's name, or that only this property accepts."""
     match schema:
         case {"enum": [*choices]}:
             return next((choice for choice in choices if _mentions(unread.text, choice)), None)
@@ -100,7 +100,7 @@ def _read_named(name: str, schema: Schema, unread: _Unread) -> Any:
 
 
 def _read_named_number(name: str, unread: _Unread) -> int | float | None:
-    """`steps=5`, `5 steps` or `steps 5`, in this order."""
+    """A number written as `steps=5`, `5 steps` or `steps 5`, tried in this order."""
     spelled, number = _spell(name), NUMBER.pattern
     patterns = [rf"{spelled}\s*[=:]\s*(-?\d[\d.]*)", rf"({number})\s+{spelled}(?!\w)", rf"{spelled}\s+({number})"]
     for pattern in patterns[: 1 if len(name) == 1 else None]:
@@ -122,12 +122,12 @@ def _read_named_text(name: str, unread: _Unread) -> str | None:
 
 
 def _spell(name: str) -> str:
-    """A pattern for a property's name as people write it."""
+    """A pattern that matches a property's name in the spellings people use."""
     return r"(?<!\w)" + r"[\s_-]*".join(map(re.escape, WORD.findall(name) or [name]))
 
 
 def _read_by_look(name: str, schema: Schema, unread: _Unread) -> Any:
-    """The next number, path, address … of the text that nothing else has taken."""
+    """The next number, path, address … in the text that is not yet assigned."""
     look = look_of(name, schema)
     match schema:
         case {"type": "number" | "integer"} if unread.numbers:
@@ -142,14 +142,14 @@ def _read_by_look(name: str, schema: Schema, unread: _Unread) -> Any:
 
 
 def _text_properties(names: list[str], known: Mapping[str, Schema], filled: Mapping[str, Any]) -> list[str]:
-    """The properties that may take free text; those whose values have a look of their own come last."""
+    """The properties that may take free text; those with a recognisable format come last."""
     open_ones = [name for name in names if name not in filled and known[name].get("type", "string") == "string"]
     free = [name for name in open_ones if not known[name].keys() & {"enum", "default", "const"}]
     return sorted(free, key=lambda name: look_of(name, known[name]) is not None)
 
 
 def _read_text(name: str, schema: Schema, unread: _Unread) -> str | None:
-    """What is in quotes, if something else was said beside it; else all that is left."""
+    """The quoted text if there is other text beside it, else all remaining text."""
     text = unread.rest.strip(" \t\r\n:,")
     quoted = QUOTED.search(text)
     if quoted and (unread.cut or quoted[0] == text or len(QUOTED.findall(text)) > 1):

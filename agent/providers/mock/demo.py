@@ -1,4 +1,4 @@
-"""Plain requests over whatever tools are connected, answered without a model."""
+"""Answers plain requests with the tools of the connected servers, without a model."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from agent.providers.mock.schema import Schema, invent_text, properties, require
 from agent.providers.mock.words import Named, bare, find_by_name, find_named, stems, words
 
 HEAD = 300
-"""Characters in which a tool must be named; a longer text holds one request only."""
+"""A tool must be named within so many characters; a longer text is a single request."""
 
 QUOTED_CHARACTERS = 2_000
 SHOWN_EXAMPLES = 5
 SURE_ENOUGH = 0.4
 UNITS = ("seconds", "minutes", "hours", "days")
 HASH = re.compile("_[0-9a-f]{8}$")
-"""What makes a tool's name unique; people do not say it."""
+"""The suffix that makes a tool's name unique; people do not type it."""
 
 CALL = re.compile(r"\bcall\s+(?:the\s+)?(?:tool\s+)?`?([A-Za-z0-9_/-]{1,64})`?\s*(?:with\s+)?(\{.*)", re.I | re.S)
 QUOTED_OR_BREAK = re.compile(
@@ -30,13 +30,13 @@ QUOTED_OR_BREAK = re.compile(
 )
 
 Wish = tuple[str, str]
-"""A tool as the model is shown it, and the arguments as JSON."""
+"""A tool as shown to the model, and the arguments as JSON."""
 
 
 def answer(request: Request) -> Reply:
-    """Tool calls for what the last user text asks, the results of those that ran, or what this mock can do.
+    """Tool calls for the last user text, the results of calls that ran, or a description of what the mock can do.
 
-    A request at the lowest effort is a server's sampling: it is echoed or, where it has tools, gets one call.
+    A request with the lowest effort is a server's sampling request: its text is echoed, or one of its tools called.
     """
     sampling = request.effort == "lowest"
     results = _results(request, anywhere=sampling)
@@ -63,7 +63,7 @@ def _wishes(text: str, request: Request) -> list[Wish]:
 
 
 def _split(text: str, tools: Sequence[ToolSpec]) -> list[str]:
-    """The text cut where another request begins: "add 1 and 2 and also echo hi" are two."""
+    """The text split where another request begins: "add 1 and 2 and also echo hi" contains two."""
     if len(text) > HEAD:
         return [text]
     parts, start = [], 0
@@ -84,7 +84,7 @@ def _begins_request(text: str, tools: Sequence[ToolSpec], *, anywhere: bool) -> 
 
 
 def _read(text: str, tools: Sequence[ToolSpec]) -> Wish | None:
-    """One request: `call TOOL {json}`, a tool by its name, or one that the words fit."""
+    """Parse one request: `call TOOL {json}`, a tool's name, or words that match a tool."""
     if said := CALL.search(text):
         tool = find_by_name(said[1], tools)
         return tool.name if tool else said[1].replace("/", "__"), _json_at_start(said[2])
@@ -93,7 +93,7 @@ def _read(text: str, tools: Sequence[ToolSpec]) -> Wish | None:
 
 
 def _json_at_start(text: str) -> str:
-    """The object that the text begins with, or all of it where that is none: what is wrong with it is told later."""
+    """The JSON object at the start of the text, else the whole text, whose error is reported later."""
     try:
         return text[: JSONDecoder().raw_decode(text)[1]]
     except (JSONDecodeError, RecursionError):
@@ -105,10 +105,10 @@ def _write(tool: ToolSpec, text: str, rest: str) -> Wish:
 
 
 def _guess(text: str, tools: Sequence[ToolSpec]) -> Named | None:
-    """The tool that the words fit best; of equals the one that needs least.
+    """The tool that matches the words best; of equals the one with the fewest required arguments.
 
-    A word that many names share says little: "git" alone chooses none of twelve git tools. A value of the text that
-    the tool can use counts half a word of its name, a word of its description a tenth.
+    A word that occurs in many names counts little: "git" alone selects none of twelve git tools. Compared with a word
+    of the tool's name, a usable value in the text counts a half and a word of its description a tenth.
     """
     said = words(text[:HEAD])
     heard = {word.stem for word in said}
@@ -158,7 +158,7 @@ def _introduce(tools: Sequence[ToolSpec]) -> str:
 
 
 def _offer(tools: Sequence[ToolSpec]) -> str:
-    """Of the servers' tools: the host's own, which have no server in their names, are no use without a model."""
+    """The servers' tools with examples; the host's own (no server in the name) are of no use without a real model."""
     tools = [tool for tool in tools if "__" in tool.name]
     if not tools:
         return "No tools are connected, so there is nothing I could call."
@@ -182,7 +182,7 @@ def _one_of_each_server_first(tools: Sequence[ToolSpec]) -> list[ToolSpec]:
 
 
 def example(tool: ToolSpec) -> str:
-    """A request in plain words that calls this tool."""
+    """A plain-text request that calls this tool."""
     known = properties(tool.schema)
     numbers = iter((3, 5, 2, 4))
     spoken = re.sub("[_-]+", " ", HASH.sub("", bare(tool.name)))

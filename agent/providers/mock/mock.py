@@ -1,4 +1,4 @@
-"""A model that is none: it answers without key or network, from plain words (`demo`) or from a file (`script`)."""
+"""A mock model without key or network: answers plain text (`demo`) or follows a TOML file (`script`)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from agent.providers.mock.script import Script
 
 
 class MockProvider:
-    """`mock/demo` understands plain requests over the tools at hand; `mock/script` plays the TOML file `script`.
+    """`mock/demo` matches plain requests to the available tools; `mock/script` plays back the TOML file `script`.
 
-    Deterministic: equal requests in equal order get equal replies, ids and usage (words counted as tokens) included.
-    A script is read at the first request, and each of its turns is played once.
+    Deterministic: the same sequence of requests gets the same replies, ids and usage (a word counts as a token).
+    A script is read at the first request, and each of its turns is used once.
     """
 
     def __init__(self, model: str, script: Path | None = None) -> None:
@@ -30,7 +30,7 @@ class MockProvider:
         return f"mock/{self._model}"
 
     async def stream(self, request: Request) -> AsyncGenerator[ProviderItem, None]:
-        """See `agent.chat.provider.Provider`. Raises ProviderError where the script has a fault, or says so."""
+        """See `agent.chat.provider.Provider`. Raises ProviderError if the script is invalid or specifies a failure."""
         reply = limit(self._reply(request), request)
         pause = reply.wait / (len(reply.pieces) + 1)
         for piece in reply.pieces:
@@ -42,7 +42,7 @@ class MockProvider:
         yield Finished(reply.message, count(request, reply), self.name)
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Nothing to close."""
 
     def _reply(self, request: Request) -> Reply:
         match self._model:

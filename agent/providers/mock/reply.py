@@ -1,4 +1,4 @@
-"""What a mock is about to say, and how much of it a request lets through."""
+"""A reply of the mock, and the limits that a request sets for it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from agent.chat.messages import (
 from agent.chat.provider import ProviderError, Request
 
 PIECE = 12
-"""Characters of one streamed piece."""
+"""Size of one streamed piece, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`wait` is in seconds, spread over the whole reply. With `failure` it breaks off where it would have ended."""
+    """`wait` is in seconds, spread over the whole reply. With `failure` the stream fails at its end."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
@@ -45,7 +45,7 @@ class Reply:
 
 
 def limit(reply: Reply, request: Request) -> Reply:
-    """The reply as the request's stop sequences and token limit leave it; a word counts as a token."""
+    """The reply truncated at the request's stop sequences and token limit; a word counts as a token."""
     cuts = [reply.text.find(sequence) for sequence in request.stop_sequences if sequence]
     if found := [cut for cut in cuts if cut >= 0]:
         reply = replace(reply, text=reply.text[: min(found)], calls=(), stop=Stop.STOP_SEQUENCE)
@@ -56,7 +56,7 @@ def limit(reply: Reply, request: Request) -> Reply:
 
 
 def number_calls(request: Request, wanted: Iterable[tuple[str, str]]) -> tuple[ToolCall, ...]:
-    """Calls from (tool, arguments as written), with ids that are new in this conversation."""
+    """Calls from pairs of tool name and raw arguments, with ids that are unique in this conversation."""
     before = sum(len(said.tool_calls) for said in request.messages if isinstance(said, AssistantMessage))
     return tuple(ToolCall.parse(f"mock_{before + n}", tool, raw) for n, (tool, raw) in enumerate(wanted, start=1))
 
@@ -66,7 +66,7 @@ def write_arguments(arguments: object) -> str:
 
 
 def count(request: Request, reply: Reply) -> Usage:
-    """Words in place of tokens."""
+    """Usage with words counted as tokens."""
     heard = len(request.system.split()) + sum(_words(message) for message in request.messages)
     return Usage(input_tokens=heard, output_tokens=_words(reply.message))
 
@@ -74,11 +74,11 @@ def count(request: Request, reply: Reply) -> Usage:
 def last_user_text(request: Request) -> str:
     said = (message for message in reversed(request.messages) if isinstance(message, UserMessage))
     text = next((plain_text(message.content) for message in said), "")
-    return text.encode(errors="replace").decode()  # a broken byte on stdin is a lone surrogate, and no JSON
+    return text.encode(errors="replace").decode()  # invalid bytes on stdin are lone surrogates: not valid JSON
 
 
 def plain_text(content: Sequence[Content]) -> str:
-    """Text as it is, a note for anything else."""
+    """Text unchanged, a placeholder for any other content."""
     return "\n".join(part.text if isinstance(part, Text) else f"[{part.mime_type}]" for part in content)
 
 

@@ -1,4 +1,4 @@
-"""What a JSON Schema asks for: properties made plain, and values invented where nobody gave one."""
+"""Reads JSON Schemas: simplified properties, and generated values where none was given."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent.providers.mock.words import stems
 Schema = Mapping[str, Any]
 
 DEPTH = 6
-"""How deep a schema is followed: one that refers to itself has no end."""
+"""Maximum depth to which a schema is followed, as a schema may refer to itself."""
 
 MOST_ITEMS = 5
 
@@ -31,10 +31,10 @@ ZONES = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Strings that can be told by how they look.
+    """A kind of string that can be recognised by its format.
 
-    `properties`: words in the names of the properties that hold them; `fallback`: one to use where none is said;
-    `meanings`: what is meant by other spellings, in lower case.
+    `properties`: words in the names of the properties that hold such strings; `fallback`: the value used if the text
+    has none; `meanings`: alternative spellings, in lower case, and what they stand for.
     """
 
     properties: str
@@ -69,19 +69,19 @@ def look_of(name: str, schema: Schema) -> Look | None:
 
 
 def properties(schema: Schema, root: Schema | None = None) -> dict[str, dict[str, Any]]:
-    """Each property's schema, made plain."""
+    """The simplified schema of each property."""
     found = schema.get("properties")
     return {n: plain(sub, root or schema) for n, sub in found.items()} if isinstance(found, Mapping) else {}
 
 
 def required(schema: Schema) -> list[str]:
-    """The properties that must be there and are described, in the order of the description."""
+    """The required properties that have a schema, in the order of `properties`."""
     found, needed = schema.get("properties"), schema.get("required")
     return [name for name in found if name in needed] if isinstance(found, Mapping) and isinstance(needed, list) else []
 
 
 def plain(schema: object, root: Schema, depth: int = 0) -> dict[str, Any]:
-    """The schema with its reference followed, the first alternative that is not null taken, and one type."""
+    """The schema with references resolved, the first non-null alternative chosen, and a single type."""
     if not isinstance(schema, Mapping) or depth > DEPTH:
         return {}
     merged = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf", "oneOf", "allOf")}
@@ -92,7 +92,7 @@ def plain(schema: object, root: Schema, depth: int = 0) -> dict[str, Any]:
 
 
 def invent(name: str, schema: Schema, root: Schema, depth: int = 0) -> Any:
-    """A sensible value for a plain schema: its default, an example, the first choice, or one that fits the type."""
+    """A plausible value for a simplified schema: its default, an example, the first enum value, or one of its type."""
     for key in ("default", "const"):
         if schema.get(key) is not None:
             return schema[key]
@@ -115,7 +115,7 @@ def invent(name: str, schema: Schema, root: Schema, depth: int = 0) -> Any:
 
 
 def invent_text(name: str, schema: Schema) -> str:
-    """A string that looks as it should, or the first that the description puts into quotes."""
+    """A string in the expected format, or the first quoted string of the description."""
     if look := look_of(name, schema):
         return look.fallback
     example = re.search(r"'([^']+)'", str(schema.get("description", "")))
@@ -138,7 +138,7 @@ def _branches(schema: Schema, root: Schema) -> Iterator[object]:
 
 
 def _follow(reference: str, root: Schema) -> object:
-    """The part of the same document that `#/a/b` points to."""
+    """The part of the same document that the JSON Pointer `#/a/b` refers to."""
     target: object = root
     for key in reference.removeprefix("#/").split("/"):
         target = target.get(key) if isinstance(target, Mapping) else None

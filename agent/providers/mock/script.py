@@ -19,7 +19,7 @@ RESULT = "{{result}}"
 
 
 class Call(BaseModel):
-    """`arguments` as a string is what the model wrote, JSON or not."""
+    """If `arguments` is a string, it is used as the raw arguments, valid JSON or not."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -28,7 +28,7 @@ class Call(BaseModel):
 
 
 class Turn(BaseModel):
-    """`match` is sought in the last user text; `wait` is in seconds; `fail` ends the reply with that error."""
+    """`match` is searched for in the last user text; `wait` is in seconds; `fail` ends the reply with that error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,7 +46,7 @@ class _File(BaseModel):
 
 
 class Script:
-    """Turns not yet played, and where the script is."""
+    """The turns not used yet, and the path of the script."""
 
     def __init__(self, path: Path, turns: list[Turn]) -> None:
         self._path = path
@@ -67,10 +67,10 @@ class Script:
             raise ProviderError("bad_request", f"The script {path} is no TOML: {error}.") from error
 
     def play(self, request: Request) -> Reply:
-        """The next reply; its turn is not played again.
+        """The next reply; its turn is not used again.
 
-        What the user says goes to the next turn whose `match` fits it, else to the next without one. What a tool says,
-        or a server asks while its tool runs, goes to the next turn of either sort: after a call the script goes on.
+        A user message gets the next turn whose `match` occurs in it, else the next without `match`. A tool result, or a
+        sampling request sent while a tool runs, gets the next turn of either kind, so that the script continues.
         """
         number = self._choose(request)
         if number is None:
@@ -136,7 +136,7 @@ def _failure(kind: ErrorKind | None, where: str) -> ProviderError | None:
 
 
 def _explain(error: ValidationError) -> str:
-    """One fault, an unknown key first, with its place as a person would write it."""
+    """One error (an unknown key first), with its position in the form a person would write."""
     faults = error.errors(include_url=False)
     fault = next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
     keys = {*_File.model_fields, *Turn.model_fields, *Call.model_fields}

@@ -1,4 +1,4 @@
-"""Tools found by what people call them."""
+"""Finds tools by the words people use for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORD = re.compile(r"(?<=[\d\s])\+(?=[\d\s])|[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A
 
 
 class Word(NamedTuple):
-    """`stem` compares; the word itself stands in the text from `start` to `end`."""
+    """`stem` is used for comparison; the word is at `start` to `end` in the text."""
 
     stem: str
     start: int
@@ -29,7 +29,7 @@ class Word(NamedTuple):
 
 
 class Named(NamedTuple):
-    """A tool named in the text, up to `end`."""
+    """A tool named in the text, and where its name ends."""
 
     tool: ToolSpec
     start: int
@@ -37,7 +37,7 @@ class Named(NamedTuple):
 
 
 def words(text: str) -> list[Word]:
-    """The words that carry meaning; `camelCase` and `snake_case` are several."""
+    """The words without stop words; `camelCase` and `snake_case` are split."""
     found = [Word(_stem(match[0]), match.start(), match.end()) for match in WORD.finditer(text)]
     return [word for word in found if not STOPWORDS.fullmatch(word.stem)]
 
@@ -47,12 +47,12 @@ def stems(text: str) -> tuple[str, ...]:
 
 
 def bare(name: str) -> str:
-    """A tool's name without its server's."""
+    """A tool's name without its server prefix."""
     return name.split("__", 1)[-1]
 
 
 def find_named(said: Sequence[Word], tools: Sequence[ToolSpec]) -> Named | None:
-    """The first tool whose name's words stand side by side; of several at one place the longest name."""
+    """The first tool whose name's words are adjacent in the text; of several at one place the longest name."""
     by_first = _by_first_word(tools)
     for at, word in enumerate(said):
         fitting = [
