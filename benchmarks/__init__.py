@@ -1,1 +1,1 @@
-"""How fast the engine is, beside the official SDK and bare pipes: `python -m benchmarks`."""
+"""Benchmarks of this implementation against the official SDK and bare pipes: `python -m benchmarks`."""

@@ -1,4 +1,4 @@
-"""A measured client with its server, as processes of their own that are told what to do."""
+"""Starts a measured client and its server as separate processes, and sends the client orders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STARTING_SECONDS, LEAVING_SECONDS = 30, 10
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """`seconds` of each repetition by the client's clock; `cpu`: processor seconds of both ends together."""
+    """`seconds` of each repetition by the client's clock; `cpu`: processor seconds of client and server together."""
 
     seconds: list[float]
     cpu: float
@@ -39,7 +39,7 @@ def program(end: str) -> list[str]:
 
 
 class Pair:
-    """A client that obeys orders, and the server it talks to. `server` is its process, where it is no child."""
+    """A client process that takes orders, and its server. `server` is the server's process id if it is no child."""
 
     def __init__(self, name: str, client: subprocess.Popen[str], server: int | None) -> None:
         self._name, self._client, self._server = name, client, server
@@ -56,7 +56,7 @@ class Pair:
         return Measured(json.loads(answer), self._cpu() - before)
 
     def peaks(self, what: str, size: int) -> list[float]:
-        """How much memory each end takes at most for one order, beyond what it held before, in bytes."""
+        """The peak memory of each process during one order, in bytes above what it held before."""
         held = []
         for pid in self.pids:
             processes.forget_peak(pid)
@@ -74,7 +74,7 @@ class Pair:
 
 @contextmanager
 def pair(client: str, target: Sequence[str], era: str, server: int | None = None) -> Iterator[Pair]:
-    """Start a client of `benchmarks.ends` on a server: the command that starts it, or its URL and its process."""
+    """Start a client of `benchmarks.ends` for a server: the server's command, or its URL and process id."""
     command = [*program(client), era, *target]
     process = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
@@ -91,7 +91,7 @@ def pair(client: str, target: Sequence[str], era: str, server: int | None = None
 
 @contextmanager
 def listening(server: str) -> Iterator[tuple[str, int]]:
-    """Start a server of `benchmarks.ends` on loopback. Gives its URL and its process."""
+    """Start a server of `benchmarks.ends` on loopback. Yields its URL and its process id."""
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = f"127.0.0.1:{unused.getsockname()[1]}"
     process = subprocess.Popen([*program(server), "--http", address], cwd=ROOT, stderr=subprocess.DEVNULL)
@@ -117,7 +117,7 @@ def _await_listener(address: str) -> None:
 
 
 def ended(process: subprocess.Popen[Any]) -> None:
-    """Make sure that a process has come to its end."""
+    """Terminate a process, and kill it if it does not exit in time."""
     process.terminate()
     try:
         process.wait(LEAVING_SECONDS)
@@ -142,7 +142,7 @@ def stdio_pairs(*names: str, era: str = "handshake") -> Iterator[Opened]:
 
 @contextmanager
 def http_pairs(*names: str, era: str) -> Iterator[Opened]:
-    """The same over Streamable HTTP on loopback."""
+    """The same pairs over Streamable HTTP on loopback."""
     with ExitStack() as stack:
         opened = {}
         for name in names:
@@ -153,5 +153,5 @@ def http_pairs(*names: str, era: str) -> Iterator[Opened]:
 
 
 def orders(pairs: Opened, what: str, times: int, size: int = 0) -> dict[str, Callable[[], Measured]]:
-    """The same order for each pair, for `interleaved`."""
+    """The same order for each pair, as contenders for `interleaved`."""
     return {name: partial(each.measure, what, times, size) for name, each in pairs.items()}

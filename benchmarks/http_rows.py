@@ -1,4 +1,4 @@
-"""Calls over Streamable HTTP on loopback, both ends of each library under uvicorn, in both eras of the protocol."""
+"""Calls over Streamable HTTP on loopback, client and server of the same library, uvicorn, both protocol eras."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.measuring import Row, Spread, interleaved
 from benchmarks.stdio_rows import IN_FLIGHT
 
 ERAS = ("handshake", "stateless")
-CALLS = 50  # of a sequential round
+CALLS = 50  # calls in a sequential round
 BURSTS = 3
 
 

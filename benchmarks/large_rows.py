@@ -1,4 +1,4 @@
-"""Large results over stdio: their time, and the memory they take at either end."""
+"""Large results over stdio: their time, and the peak memory of client and server."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from benchmarks.measuring import Row, Spread, interleaved
 
 MIB = 1024 * 1024
 SIZES = {1 * MIB: 5, 16 * MIB: 1}
-"""Bytes of ASCII text in a result, and how many of them make a round."""
+"""Bytes of ASCII text in a result, and the number of such results in a round."""
 
 
 def large(rounds: int) -> Iterator[Row]:
-    """Beside the SDK as most write its servers, which repeats every text, and beside one told to send it once."""
+    """Ours beside the SDK's default, which sends every text twice, and beside the SDK configured to send it once."""
     with stdio_pairs("ours/ours", "sdk/sdk", "sdk/sdk_text") as pairs:
         for size, times in SIZES.items():
             found = interleaved(orders(pairs, "large", times, size), rounds)
@@ -25,7 +25,7 @@ def large(rounds: int) -> Iterator[Row]:
 
 
 def peak_memory(rounds: int) -> Iterator[Row]:
-    """The most either end of ours takes for one message, beside the message itself."""
+    """The peak memory of our client and server for one message, beside the size of the message itself."""
     if not processes.KNOWN:
         return
     for size in SIZES:

@@ -1,4 +1,4 @@
-"""Contenders side by side: each takes its turn in every round, so that a noisy minute is noisy for all of them."""
+"""Contenders are measured in turn within every round, so that noise on the machine affects all of them alike."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What one contender did in all rounds."""
+    """The distribution of one contender's values over all rounds."""
 
     median: float
     least: float
@@ -25,7 +25,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table: ours beside `rival`, in `unit`; less is better. `bar` is the most the ratio may be."""
+    """One row of the table: ours beside `rival`, in `unit`; less is better. `bar` is the highest ratio allowed."""
 
     what: str
     unit: str
@@ -40,7 +40,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """None where nothing is demanded."""
+        """Whether the ratio is within `bar`; None if there is no limit."""
         return None if self.bar is None else self.ratio <= self.bar
 
     def as_json(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Row:
 
 
 def interleaved(contenders: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
-    """Every contender once to warm up, then all of them in turn, `rounds` times."""
+    """Run every contender once to warm up, then all of them in turn, `rounds` times."""
     for measure in contenders.values():
         measure()
     found: dict[str, list[T]] = {name: [] for name in contenders}

@@ -1,4 +1,4 @@
-"""Starting: a server up to its list of tools, and the program itself beside an interpreter that does nothing."""
+"""Start times: a server up to its list of tools, and the program itself beside a bare Python interpreter."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 from benchmarks.driving import ROOT, orders, stdio_pairs
 from benchmarks.measuring import Row, Spread, interleaved
 
-SPAWNS = 3  # in a round
+SPAWNS = 3  # starts in a round
 PROGRAM = (sys.executable, "-m", "agent")
 ONE_SHOT = (*PROGRAM, "-p", "echo hello", "-m", "mock/demo", "-y", "-s", "bundled:demo")
-SECONDS = 60  # no start takes as long
+SECONDS = 60  # the timeout of one start
 
 
 def spawn(rounds: int) -> Iterator[Row]:
@@ -40,7 +40,7 @@ def program(rounds: int) -> Iterator[Row]:
 
 
 def _timed(home: str, *command: str) -> Callable[[], float]:
-    """Run a command to its end, in a home of its own: what a person has configured is none of the table's business."""
+    """Run a command to its end, with an empty home directory, so that no user configuration has an influence."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PYTHONDONT"))}
 
     def run() -> float:

@@ -1,4 +1,4 @@
-"""Calls over stdio: one after the other, many at once, and each library's client with the other's server."""
+"""Calls over stdio: sequential, concurrent, and each library's client with the other's server."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from benchmarks import processes
 from benchmarks.driving import Measured, orders, stdio_pairs
 from benchmarks.measuring import Row, Spread, interleaved
 
-CALLS = 200  # of a sequential round
+CALLS = 200  # calls in a sequential round
 IN_FLIGHT = 64
 BURSTS = 20
 
 
 def sequential(rounds: int) -> Iterator[Row]:
-    """p50 of a round of calls, each after the answer to the last."""
+    """The median time of a call in a round of sequential calls."""
     yield from _handshake(rounds)
     with stdio_pairs("ours/ours", "sdk/sdk", era="stateless") as pairs:
         found = interleaved(orders(pairs, "echo", CALLS), rounds)
@@ -37,7 +37,7 @@ def _handshake(rounds: int) -> Iterator[Row]:
 
 
 def in_flight(rounds: int) -> Iterator[Row]:
-    """Time of a burst of calls, all of them sent before the first answer."""
+    """The time of a burst of calls, all of them sent before the first response."""
     with stdio_pairs("ours/ours", "sdk/sdk") as pairs:
         found = interleaved(orders(pairs, "burst", BURSTS, IN_FLIGHT), rounds)
     per_call = {name: Spread.of([each.middle / IN_FLIGHT for each in measured]) for name, measured in found.items()}

@@ -1,4 +1,4 @@
-"""A streamed answer in the terminal: ten times the text may cost at most twelve times the time."""
+"""A streamed answer in the terminal: for ten times the text at most twelve times the time is allowed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.driving import ROOT, ended
 from benchmarks.measuring import Row, Spread, interleaved
 
 SHORT, LONG = 20_000, 200_000  # characters
-READY, END = b"no servers", "The-very-end."  # the first is in the status line, drawn once keys are read
+READY, END = b"no servers", "The-very-end."  # the first is in the status line, which is drawn once keys are read
 PARAGRAPH = "A *paragraph* of an answer that a model might write, with `code` and **words** in it.\n\n"
 CONFIG = """
 [chat]
@@ -37,7 +37,7 @@ def streamed(rounds: int) -> Iterator[Row]:
 
 
 def answer_seconds(size: int) -> float:
-    """From the prompt to the last word on the screen, in a chat of its own."""
+    """From sending the prompt to the last word on the screen, in a new chat."""
     with TemporaryDirectory() as home, chat(Path(home), size) as terminal:
         _read_until(terminal, READY)
         started = time.perf_counter()
@@ -48,7 +48,7 @@ def answer_seconds(size: int) -> float:
 
 @contextmanager
 def chat(home: Path, size: int) -> Iterator[int]:
-    """A chat whose model answers with that much text. Gives the terminal it runs in."""
+    """A chat whose model answers with that much text. Yields the terminal it runs in."""
     text = PARAGRAPH * (size // len(PARAGRAPH)) + END
     (home / "script.toml").write_text(f"[[turn]]\ntext = '''{text}'''\n")
     (home / "chat.toml").write_text(CONFIG)

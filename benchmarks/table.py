@@ -1,4 +1,4 @@
-"""The rows for people: aligned columns, with the spread of each side beside its median."""
+"""The rows as text: aligned columns, with the spread of each side beside its median."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A server without a program: tools, prompts and resources from a configuration file, and anew when it is edited.
+"""A server defined by a configuration file with tools, prompts and resources, which is reloaded when it is edited.
 
-Run it with `python -m servers.custom CONFIG.toml`; `examples/custom.toml` shows everything such a file may hold.
+Run it with `python -m servers.custom CONFIG.toml`; `examples/custom.toml` shows everything such a file may contain.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from servers.custom_config import Config, ConfigFault, Prompt, Resource, Tool, r
 from servers.custom_features import Feature, offer, withdraw
 from servers.custom_modules import Function, Modules
 
-POLL_SECONDS = 0.3  # between two looks at the files
+POLL_SECONDS = 0.3  # between two polls of the files
 
 Stamp = tuple[int, int, int] | None
-"""When a file was written, its size and its number, or None if there is none: another one is another file."""
+"""Modification time, size and inode of a file, or None if it does not exist; a replaced file has another inode."""
 
 
 class Custom:
-    """A configuration file and the server made of it.
+    """A configuration file and the server built from it.
 
     Raises:
-        ConfigFault: the file, or what it names, cannot be used.
+        ConfigFault: the file, or something it refers to, cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,12 +48,12 @@ class Custom:
             title=config.title,
             instructions=config.instructions,
             lifespan=self._lifespan,
-            offers=("tools", "prompts", "resources"),  # the file may come to name the first of them later
+            offers=("tools", "prompts", "resources"),  # declared now: the file may get its first of a kind later
         )
         self._apply(features)
 
     def _load(self, *, anew: bool) -> tuple[Config, dict[str, Feature]]:
-        """All that the file says, tried out. Nothing that is in use is touched."""
+        """Read and validate the whole file. The running server is not changed."""
         config = read_config(self._path)
         with self._modules.importing(anew=anew):
             features = {feature.key: feature for feature in self._read(config)}
@@ -77,7 +77,7 @@ class Custom:
             raise ConfigFault(f"{self._path}: {key}.import: {error}.") from error
 
     def _apply(self, features: Mapping[str, Feature]) -> None:
-        """Without a wait in between, so that no client sees half of it."""
+        """Apply the changes without an await in between, so that no client sees only some of them."""
         for key, feature in self._features.items():
             if features.get(key) != feature:
                 withdraw(self.server, feature)
@@ -94,7 +94,7 @@ class Custom:
                 await self._look()
 
     async def _look(self) -> None:
-        """What differs counts when it is the same as at the last look: editors write in pieces."""
+        """A change is applied once it is the same in two polls, because editors write files in several steps."""
         seen = await anyio.to_thread.run_sync(stamps, self._watched())
         settled, self._seen = seen == self._seen, seen
         changed = {file for file, stamp in seen.items() if stamp != self._stamps.get(file)}
@@ -132,10 +132,10 @@ class Custom:
 
 
 async def try_out(path: Path, features: Iterable[Feature]) -> None:
-    """Offer everything to a client that leaves at once.
+    """Register every feature on a trial server, to find those that the server rejects.
 
     Raises:
-        ConfigFault: the server refuses one of them.
+        ConfigFault: the server rejects one of them.
     """
     server = Server("trial")
     for feature in features:
@@ -147,7 +147,7 @@ async def try_out(path: Path, features: Iterable[Feature]) -> None:
 
 
 class Nobody(ObjectStream[Any]):
-    """A connection that has ended."""
+    """A connection that is closed from the start."""
 
     async def receive(self) -> Any:
         raise anyio.EndOfStream
@@ -173,12 +173,12 @@ def _stamp(file: Path) -> Stamp:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Raises SystemExit: 2 where the file cannot be used, and as `Server.run` does."""
+    """Run the server. Raises SystemExit: 2 if the file cannot be used, and as `Server.run` does."""
     parser = ArgumentParser("python -m servers.custom", description="An MCP server from a file.", allow_abbrev=False)
     parser.add_argument("config", type=Path, metavar="CONFIG.toml", help="tools, prompts and resources")
     known, rest = parser.parse_known_args(arguments)
     try:
-        with redirect_stdout(sys.stderr):  # what a module prints when it is imported is not for the client
+        with redirect_stdout(sys.stderr):  # a module's prints on import must not reach stdout, the protocol
             custom = Custom(known.config)
     except ConfigFault as fault:
         sys.stderr.write(f"custom: {fault}\n")

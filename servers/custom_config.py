@@ -1,4 +1,4 @@
-"""The configuration file of `servers.custom`: what its tables may hold, and what is wrong with one."""
+"""The schema of the configuration file of `servers.custom`, and the messages for an invalid one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 
 class ConfigFault(Exception):
-    """The configuration cannot be used. The text is a sentence that names the file and the key."""
+    """The configuration cannot be used. The message is a sentence that names the file and the key."""
 
 
 class Table(BaseModel):
@@ -23,7 +23,7 @@ class Table(BaseModel):
 
 
 class Argument(BaseModel):
-    """What stands for a `{placeholder}`. Without a default it has to be given."""
+    """The argument for a `{placeholder}`. Without a default it is required."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,7 +39,7 @@ Arguments = dict[str, Annotated[Argument, BeforeValidator(_argument)]]
 
 
 class Tool(Table):
-    """A Python function, or a command whose items may hold `{placeholders}`; `timeout` is in seconds."""
+    """A Python function, or a command whose items may contain `{placeholders}`; `timeout` is in seconds."""
 
     imported: str | None = Field(None, alias="import")
     command: list[str] | None = Field(None, min_length=1)
@@ -63,7 +63,7 @@ class Prompt(Table):
 
 
 class Resource(Table):
-    """A file, a text, or a folder whose files are read by their path in it."""
+    """A file, a text, or a folder whose files are read by their relative path."""
 
     uri: str | None = None
     mime_type: str | None = None
@@ -78,7 +78,7 @@ class Resource(Table):
 
 
 class Config(BaseModel):
-    """A whole file. What is not in a table tells clients about the server, and is read at its start only."""
+    """A whole file. Keys outside its tables describe the server, and are read only when it starts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -91,7 +91,7 @@ class Config(BaseModel):
 
 
 def read_config(path: Path) -> Config:
-    """Raises ConfigFault."""
+    """Read and validate the file. Raises ConfigFault."""
     try:
         return Config.model_validate(tomllib.loads(path.read_text("utf-8")))
     except FileNotFoundError:
@@ -114,7 +114,7 @@ def _one_of(table: Table, choices: Mapping[str, object]) -> None:
 
 
 def _explained(error: ValidationError) -> str:
-    """The first thing that is wrong: more of them seldom help."""
+    """The first validation error only; further ones are seldom of help."""
     fault = error.errors(include_url=False)[0]
     where = ".".join(map(str, fault["loc"]))
     if fault["type"] == "extra_forbidden":
@@ -126,7 +126,7 @@ def _explained(error: ValidationError) -> str:
 
 
 def _keys(parents: list[int | str]) -> list[str]:
-    """The keys of the table at this place."""
+    """The valid keys of the table at this location."""
     kinds: dict[str, type[BaseModel]] = {"tools": Tool, "prompts": Prompt, "resources": Resource}
     kind = Argument if "arguments" in parents[2:] else kinds[str(parents[0])] if parents else Config
     return [field.alias or name for name, field in kind.model_fields.items()]

@@ -1,4 +1,4 @@
-"""Tables of a configuration file as the functions that a server offers."""
+"""Converts the tables of a configuration file to the functions that a server registers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from agent.mcp import Server
 from servers.custom_config import Argument, Prompt, Resource, Tool
 from servers.custom_modules import Function
 
-LARGEST_FILE = 16 * 1024 * 1024  # bytes; a whole file is one message
-SHOWN_PATHS = 100  # of a folder, as completions
+LARGEST_FILE = 16 * 1024 * 1024  # bytes; a file is sent whole, in one message
+SHOWN_PATHS = 100  # files of a folder that are returned as completions
 VISITED_PATHS = 10_000
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
@@ -29,9 +29,9 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One table: `key` is its place in the file, `folder` where the file is, `imported` the function it names.
+    """One table: `key` is its path in the file, `folder` the file's folder, `imported` the function that it names.
 
-    Equal features are the same to a client.
+    Features that are equal look the same to a client.
     """
 
     key: str
@@ -45,19 +45,19 @@ class Feature:
 
     @property
     def uri(self) -> str:
-        """Of a resource. A folder's has its files' paths at the end."""
+        """The URI of a resource; a folder's is a template that ends with the path of a file."""
         assert isinstance(self.table, Resource)
         uri = self.table.uri or f"custom://{self.name}"
         return uri if self.table.folder is None else uri.rstrip("/") + "/{+path}"
 
     @property
     def file(self) -> Path | None:
-        """The one file that a resource shows."""
+        """The one file that a resource returns."""
         return self._at(self.table.path) if isinstance(self.table, Resource) else None
 
     @property
     def directory(self) -> Path | None:
-        """The folder whose files a resource shows."""
+        """The folder whose files a resource returns."""
         return self._at(self.table.folder) if isinstance(self.table, Resource) else None
 
     def _at(self, path: str | None) -> Path | None:
@@ -65,10 +65,10 @@ class Feature:
 
 
 def offer(server: Server, feature: Feature) -> None:
-    """Register a feature.
+    """Register a feature on the server.
 
     Raises:
-        ValueError, TypeError: it cannot be offered. The text says why.
+        ValueError, TypeError: it cannot be registered. The text says why.
     """
     table = feature.table
     about: dict[str, Any] = {"title": table.title, "description": table.description}
@@ -100,12 +100,12 @@ def withdraw(server: Server, feature: Feature) -> None:
 
 
 def fill(template: str, /, **values: str) -> str:
-    """The template with values for its `{placeholders}`. Other braces, and those in values, stay as they are."""
+    """The template with values for its `{placeholders}`. Other braces are kept, also those within values."""
     return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
 
 
 def _shaped(function: Function, templates: list[str], described: Mapping[str, Argument]) -> Function:
-    """The function with one text parameter for each placeholder."""
+    """Give the function a signature with one string parameter for each placeholder."""
     names = list(dict.fromkeys(name for template in templates for name in _PLACEHOLDER.findall(template)))
     if unused := described.keys() - names:
         raise ValueError(f"arguments.{min(unused)}: there is no {{{min(unused)}}} to put it in")
@@ -129,7 +129,7 @@ def _shaped(function: Function, templates: list[str], described: Mapping[str, Ar
 
 
 def _command(tool: Tool, folder: Path) -> Function:
-    """No shell: a value is one item of the command, or a part of one, whatever stands in it."""
+    """Run the command without a shell: a value is one argument, or a part of one, whatever characters it contains."""
 
     async def run(**values: str) -> str:
         command = [fill(item, **values) for item in tool.command or []]
@@ -158,7 +158,7 @@ def _reader(feature: Feature, resource: Resource) -> Function:
 
 def _folder_reader(folder: Path) -> Function:
     def read(path: str) -> str | bytes | None:
-        file = (folder / path).resolve()  # where a symbolic link leads to counts
+        file = (folder / path).resolve()  # symbolic links are resolved before the check
         hidden = any(part.startswith(".") for part in Path(path).parts)
         return None if hidden or not file.is_relative_to(folder.resolve()) else _contents(file)
 
@@ -166,7 +166,7 @@ def _folder_reader(folder: Path) -> Function:
 
 
 def _contents(file: Path) -> str | bytes | None:
-    """The file as text if it is UTF-8, else its bytes; None if there is none."""
+    """The file as text if it is UTF-8, else as bytes; None if there is no such file."""
     if not file.is_file():
         return None
     if (size := file.stat().st_size) > LARGEST_FILE:
@@ -179,7 +179,7 @@ def _contents(file: Path) -> str | bytes | None:
 
 
 def _paths_in(folder: Path, value: str) -> list[str]:
-    """The files in a folder whose path begins with `value`."""
+    """The files in a folder whose relative path begins with `value`."""
     paths = (path for path in islice(_visible(folder), VISITED_PATHS) if path.startswith(value))
     return sorted(islice(paths, SHOWN_PATHS))
 

@@ -1,4 +1,4 @@
-"""The Python modules beside a configuration file, imported anew when a file of theirs changed."""
+"""Imports the Python modules beside a configuration file, and imports them again when one of their files changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Function = Callable[..., Any]
 
 
 class Modules:
-    """What was imported for a file in `folder`, which comes first on the path, as the folder of a script does."""
+    """The modules imported for a configuration file in `folder`, which is put first on `sys.path`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -27,17 +27,17 @@ class Modules:
 
     @property
     def files(self) -> frozenset[Path]:
-        """Every file that was imported, or would have been if it were there and right."""
+        """Every file that was imported, or would be imported if it existed and were valid."""
         return frozenset(self._files)
 
     @contextmanager
     def importing(self, *, anew: bool) -> Iterator[None]:
-        """In this block modules are imported; `anew`, as their files are now. If it fails, the old ones stay."""
+        """Import modules within this block, again if `anew`. If it fails, the old modules are restored."""
         others = sys.modules.keys() - self._names
         old = {name: sys.modules[name] for name in self._names if name in sys.modules}
         for name in old if anew else ():
             del sys.modules[name]
-        writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # it would outlive a quick edit
+        writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # stale .pyc after a quick edit
         importlib.invalidate_caches()
         try:
             yield
@@ -52,10 +52,10 @@ class Modules:
             sys.dont_write_bytecode = writes_bytecode
 
     def function(self, spec: str) -> Function:
-        """The function that `package.module:function` names.
+        """The function named by `package.module:function`.
 
         Raises:
-            ValueError: there is none. The text says why.
+            ValueError: there is no such function. The text says why.
         """
         module_name, _, name = spec.partition(":")
         if not (module_name and name):
@@ -75,11 +75,11 @@ class Modules:
             if error.name and f"{name}.".startswith(f"{error.name}."):
                 raise ValueError(f"there is no module {name} in {self._folder}") from error
             raise ValueError(f"importing {name} failed: {error}") from error
-        except (Exception, SystemExit) as error:  # what runs here is the author's module, and it may raise anything
+        except (Exception, SystemExit) as error:  # importing runs the author's code, which may raise anything
             raise ValueError(f"importing {name} failed: {self._located(error)}") from error
 
     def _located(self, error: BaseException) -> str:
-        """What was raised, and where in the folder; that place is watched from now on."""
+        """The error, with its location in the folder; the files of its traceback are watched from now on."""
         frames = [(Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__)]
         if isinstance(error, SyntaxError) and error.filename:
             frames.append((Path(error.filename), error.lineno or 0))
@@ -96,5 +96,5 @@ class Modules:
         }
 
     def _is_ours(self, file: Path) -> bool:
-        """What is installed in the folder belongs to others: such packages seldom bear to be imported twice."""
+        """Whether the file is in the folder but not in site-packages, whose packages seldom support a second import."""
         return file.is_relative_to(self._folder) and "site-packages" not in file.parts

@@ -1,4 +1,4 @@
-"""A server to learn from: every kind of thing a server can offer, each in a few lines.
+"""A server to learn from: an example of each feature a server can offer, in a few lines each.
 
 Run it with `python -m servers.demo`; it speaks JSON-RPC on stdin and stdout, so a line may also be pasted by hand.
 """
@@ -14,7 +14,7 @@ import anyio
 from agent.mcp import Context, Server
 from servers.demo_pages import pages
 
-VISIT_SECONDS = 100.0  # that a person has for a page
+VISIT_SECONDS = 100.0  # the time a user has for a page
 
 server = Server(
     "demo",

@@ -1,6 +1,6 @@
-"""Pages on this machine for a person to visit in a browser, each of which ends with the press of a button.
+"""Web pages on this machine for URL mode elicitation; each is finished by pressing its button.
 
-A real server would send the person to its own web site. What is typed there goes past the client and its model.
+A real server would send the user to its own web site. What is typed there reaches neither the client nor its model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GONE = "<h1>There is no such page.</h1>"
 
 
 class Pages:
-    """Served from the first one on. Made by `pages`."""
+    """The pages, served once the first is opened. Created by `pages`."""
 
     def __init__(self, tasks: TaskGroup) -> None:
         self._tasks, self._address = tasks, ""
@@ -34,7 +34,7 @@ class Pages:
         self._finished: dict[str, anyio.Event] = {}
 
     async def open(self, title: str) -> str:
-        """The address of a new page, which nobody can guess."""
+        """Open a new page. Returns its URL, which cannot be guessed."""
         if not self._address:
             listener = await anyio.create_tcp_listener(local_host=HOST, local_port=0)
             self._address = f"http://{HOST}:{listener.extra(SocketAttribute.local_port)}"
@@ -44,7 +44,7 @@ class Pages:
         return self._address + path
 
     async def finished(self, url: str, seconds: float) -> bool:
-        """Whether the person presses the button within that time."""
+        """Whether the user presses the button within that time."""
         finished = self._finished.get(url.removeprefix(self._address))
         with anyio.move_on_after(seconds):
             if finished:

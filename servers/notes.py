@@ -1,7 +1,7 @@
-"""Notes that are kept: written, found and summarized in a chat, and shared with whatever else opens the same file.
+"""A persistent notes server: notes are written, searched and summarized in a chat; processes may share the file.
 
 Run it with `python -m servers.notes --db notes.db`. Without --db the file is the one that NOTES_DB names, else
-`mcp-chat/notes.db` in the platform's folder for data.
+`mcp-chat/notes.db` in the platform's data folder.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ INSTRUCTIONS = (
     "The person's own notes. Search before you answer from memory, and mention a note by its id. "
     "A note is Markdown; its first line is its title."
 )
-LISTED = 100  # notes that are resources in the list; every other one can be read all the same
+LISTED = 100  # notes in the list of resources; all others can be read as well
 INDEXED = 1_000  # notes in the index
-PROMPTED_NOTES, PROMPTED_CHARACTERS = 20, 4_000  # of each, that a prompt carries
-POLL_SECONDS = 0.5  # between two looks at what other processes changed
+PROMPTED_NOTES, PROMPTED_CHARACTERS = 20, 4_000  # limits of a prompt: notes, and characters of each
+POLL_SECONDS = 0.5  # between two polls for changes by other processes
 
 INDEX = "notes://index"
 READS = {"readOnlyHint": True, "openWorldHint": False}
@@ -40,7 +40,7 @@ CHANGES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": Tru
 
 
 def notes_server(store: Store) -> Server:
-    """A server of the notes in a store, which stays the caller's to close."""
+    """A server for the notes in a store. The caller closes the store."""
 
     @asynccontextmanager
     async def lifespan(_: Server) -> AsyncIterator[None]:
@@ -61,12 +61,12 @@ def notes_server(store: Store) -> Server:
 
 
 class Listing:
-    """The notes in the list of resources, and the news of each that changes, whichever process changed it."""
+    """The notes in the list of resources; sends a notification for each changed note, whichever process changed it."""
 
     def __init__(self, server: Server, store: Store) -> None:
         self._server, self._store = server, store
         self._turn = anyio.Lock()
-        self._thread = anyio.CapacityLimiter(1)  # its own: tools in all other threads may be waiting for `refresh`
+        self._thread = anyio.CapacityLimiter(1)  # its own thread: tools may occupy all others waiting for `refresh`
         self._place = 0
         self._titles: dict[int, str] = {}
 
@@ -80,11 +80,11 @@ class Listing:
             await self.refresh()
 
     async def refresh(self) -> None:
-        """Announce what changed since the last time."""
+        """Send notifications for what changed since the last call."""
         async with self._turn:
             try:
                 self._place, changed, latest = await anyio.to_thread.run_sync(self._news, limiter=self._thread)
-            except sqlite3.Error:  # a file that is locked for long or on a disk that went away: look again later
+            except sqlite3.Error:  # the file is locked for long, or its disk is gone: try again at the next poll
                 return
         if changed:
             self._list(latest)
@@ -132,7 +132,7 @@ def offer_reading(server: Server, store: Store) -> None:
 
 
 def offer_writing(server: Server, store: Store, listing: Listing) -> None:
-    """Plain functions run in worker threads; what they changed is announced before they return."""
+    """Plain functions run in worker threads; notifications of their changes are sent before they return."""
 
     @server.tool(annotations=ADDS)
     def add_note(text: str, tags: list[str] | None = None) -> Note:
@@ -238,7 +238,7 @@ def uri_of(id: int) -> str:
 
 
 def text_of(store: Store, id: int) -> str | None:
-    """None for what is deleted: to a client that is a resource there is not."""
+    """The text of a note; None for a deleted one, which makes the resource unknown to the client."""
     try:
         return store.get(id).text
     except LookupError:
@@ -246,7 +246,7 @@ def text_of(store: Store, id: int) -> str | None:
 
 
 def quoted(store: Store, found: Sequence[Entry | Hit]) -> str:
-    """The notes as a prompt carries them: the text is the person's, so it is fenced off as such."""
+    """The notes as text for a prompt, each in a tag that marks where the user's text begins and ends."""
     texts = [(entry, text_of(store, entry.id) or "") for entry in found]
     return "\n\n".join(
         f'<note id="{entry.id}" tags="{", ".join(entry.tags)}">\n{text[:PROMPTED_CHARACTERS]}\n</note>'
@@ -259,7 +259,7 @@ def within(limit: int) -> int:
 
 
 def can_ask(ctx: Context) -> bool:
-    """Whether the client shows forms to a person; one that says nothing about kinds of questions shows forms."""
+    """Whether the client supports form mode elicitation; a capability without modes means that it does."""
     kinds = ctx.client_capabilities.get("elicitation")
     return isinstance(kinds, dict) and (not kinds or "form" in kinds)
 
@@ -270,7 +270,7 @@ def default_path() -> Path:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Raises SystemExit: 2 where the file cannot be used, and as `Server.run` does."""
+    """Run the server. Raises SystemExit: 2 if the file cannot be used, and as `Server.run` does."""
     parser = ArgumentParser("python -m servers.notes", description="An MCP server of notes.", allow_abbrev=False)
     parser.add_argument("--db", type=Path, metavar="PATH", help="the SQLite file; made if there is none")
     known, rest = parser.parse_known_args(arguments)

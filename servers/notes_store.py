@@ -1,4 +1,4 @@
-"""Notes in a SQLite file, found by any of their words, with a journal of what changed."""
+"""Notes in a SQLite file, with full text search and a journal of changes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-BUSY_SECONDS = 10.0  # to wait for another process that is writing
+BUSY_SECONDS = 10.0  # the wait for another process that is writing
 RETRY_SECONDS = 0.02
-QUERY_WORDS = 100  # of a query that count: more than a paragraph is no query
+QUERY_WORDS = 100  # words of a query that are used: more than a paragraph is no query
 TITLE_CHARACTERS, EXCERPT_CHARACTERS = 80, 240
-JOURNAL_ROWS = 10_000  # changes that are remembered, for whoever looks now and then
+JOURNAL_ROWS = 10_000  # changes that are kept, for processes that poll
 
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
@@ -74,7 +74,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A note in a list."""
+    """A note as listed, without its text."""
 
     id: int
     title: str
@@ -84,7 +84,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A note that was found; `excerpt` is the place in its text."""
+    """A note that was found; `excerpt` is the text around the match."""
 
     id: int
     title: str
@@ -93,19 +93,19 @@ class Hit:
 
 
 class Store:
-    """The notes in one file. Any thread may call, and other processes may use the file at the same time.
+    """The notes in one file. It is thread-safe, and other processes may use the file at the same time.
 
-    Threads take turns with one connection: each piece of work takes well under a millisecond.
+    Threads share one connection under a lock: each operation takes well under a millisecond.
 
     Raises:
-        CannotOpen: there is no such folder and none can be made, or the file holds something else.
+        CannotOpen: the folder does not exist and cannot be created, or the file is no notes database.
     """
 
     def __init__(self, path: Path) -> None:
         self._turn = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(0o600)  # what is not there yet is made for nobody else to read
+            path.touch(0o600)  # a new file is readable for its owner only
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             _prepare(self._db)
         except (OSError, sqlite3.Error) as error:
@@ -126,7 +126,7 @@ class Store:
             return self._note(id)
 
     def edit(self, id: int, text: str | None = None, tags: Sequence[str] | None = None) -> Note:
-        """Replace what is given.
+        """Replace the values that are given.
 
         Raises:
             LookupError: there is no such note.
@@ -141,7 +141,7 @@ class Store:
             return self._note(id)
 
     def delete(self, id: int) -> Note:
-        """The note as it was. Raises LookupError if there is none."""
+        """Delete a note and return it. Raises LookupError if there is none."""
         with self._writing():
             note = self._note(id)
             self._db.execute("DELETE FROM notes WHERE id = ?", (id,))
@@ -153,7 +153,7 @@ class Store:
             return self._note(id)
 
     def latest(self, limit: int, tag: str | None = None, since: str = "") -> list[Entry]:
-        """What was changed last comes first. `since` is a time as notes have it."""
+        """The notes, most recently changed first. `since` is a time in the format of `Note`."""
         rows = self._rows(
             "SELECT id, substr(text, 1, 400), tags, modified FROM notes WHERE modified >= :since AND"
             " (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))"
@@ -163,9 +163,9 @@ class Store:
         return [Entry(id, _title(text), json.loads(tags), modified) for id, text, tags, modified in rows]
 
     def search(self, query: str, limit: int) -> list[Hit]:
-        """Notes with words that begin with each word of the query, the best first; any text is a fair query.
+        """Notes with words that begin with each word of the query, best match first; any text is a valid query.
 
-        Where there is none, the words are also looked for within words, and in languages that put no spaces between.
+        If there is none, the query is searched within words too, also for languages that put no spaces between words.
         """
         words = list(dict.fromkeys(query.replace("\0", " ").split()))[:QUERY_WORDS]
         if not words:
@@ -185,7 +185,7 @@ class Store:
         return [tag for (tag,) in rows]
 
     def ids(self, beginning: str, limit: int) -> list[int]:
-        """The ids that begin with these digits, what was changed last first."""
+        """The ids that begin with these digits, most recently changed first."""
         rows = self._rows(
             "SELECT id FROM notes WHERE substr(id, 1, ?) = ? ORDER BY modified DESC, id DESC LIMIT ?",
             (len(beginning), beginning, limit),
@@ -193,12 +193,12 @@ class Store:
         return [id for (id,) in rows]
 
     def now(self) -> int:
-        """The place in the journal where the next change will stand."""
+        """The current position in the journal."""
         [(number,)] = self._rows("SELECT coalesce(max(number), 0) FROM journal", ())
         return int(number)
 
     def changes(self, since: int) -> tuple[int, list[int]]:
-        """The place in the journal now, and the ids of the notes that were added, edited or deleted `since` another."""
+        """The current position in the journal, and the ids of notes added, edited or deleted after position `since`."""
         rows = self._rows("SELECT number, note FROM journal WHERE number > ? ORDER BY number", (since,))
         return (rows[-1][0] if rows else since), list(dict.fromkeys(note for _, note in rows))
 
@@ -212,7 +212,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """A transaction that waits for its turn at the start: one that becomes a writer later may be refused."""
+        """A transaction that waits for the write lock at its start: a later upgrade from reading may be refused."""
         with self._turn, self._db:
             self._db.execute("BEGIN IMMEDIATE")
             yield
@@ -222,7 +222,7 @@ class Store:
             return self._db.execute(sql, values).fetchall()
 
     def _note(self, id: int) -> Note:
-        known = 0 < id < 2**63  # a larger number is none to SQLite
+        known = 0 < id < 2**63  # SQLite integers have 64 bits
         row = self._db.execute("SELECT * FROM notes WHERE id = ?", (id,)).fetchone() if known else None
         if row is None:
             raise LookupError(f"There is no note {id}.")
@@ -231,7 +231,7 @@ class Store:
 
 
 def _prepare(db: sqlite3.Connection) -> None:
-    """The first to open a file makes it ready; who comes meanwhile is refused by SQLite instead of kept waiting."""
+    """Create the tables if missing. It retries, because SQLite reports SQLITE_BUSY here at once instead of waiting."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -246,14 +246,14 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 
 def _worded(text: str) -> str:
-    text = text.replace("\0", "")  # SQLite would end the text there
+    text = text.replace("\0", "")  # SQLite would truncate the text there
     if not text.strip():
         raise ValueError("A note needs a text.")
     return text
 
 
 def _packed(tags: Sequence[str]) -> str:
-    """Tags without what people put before and around them, each once."""
+    """Tags without surrounding blanks and `#`, each once."""
     bare = (tag.strip().removeprefix("#") for tag in tags)
     return json.dumps(list(dict.fromkeys(tag for tag in bare if tag)), ensure_ascii=False)
 
@@ -264,7 +264,7 @@ def _title(text: str) -> str:
 
 
 def _excerpt(text: str, words: Sequence[str]) -> str:
-    """The text round the first of these words; its beginning where they occur in the tags, or with other accents."""
+    """The text around the first match; the beginning if the words occur only in the tags, or with other accents."""
     lowered = text.lower()
     places = [place for word in words if (place := lowered.find(word.lower())) >= 0]
     start = max(0, min(places, default=0) - EXCERPT_CHARACTERS // 4)

@@ -1,4 +1,4 @@
-"""Arguments as a person types them: a JSON object, or KEY=VALUE words read with the help of a schema."""
+"""Tool and prompt arguments as typed: a JSON object, or KEY=VALUE words interpreted with the help of a schema."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pydantic_core import from_json
 
 
 class ArgumentsError(ValueError):
-    """They cannot be read; the text says what would be right."""
+    """The arguments cannot be parsed; the text says what would be right."""
 
 
 def split_line(line: str) -> list[str]:
-    """The words of a typed line; a JSON object is one word, as it stands."""
+    """Split a typed line into words as a shell does; a line that begins with a brace is one word, unchanged."""
     if line.lstrip().startswith("{"):
         return [line.strip()]
     try:
@@ -24,7 +24,7 @@ def split_line(line: str) -> list[str]:
 
 
 def read_arguments(words: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a tool.
+    """Parse the arguments of a tool; `schema` is its input schema.
 
     Raises:
         ArgumentsError: they are neither a JSON object nor KEY=VALUE.
@@ -44,7 +44,7 @@ def read_arguments(words: Sequence[str], schema: Mapping[str, Any]) -> dict[str,
 
 
 def read_texts(words: Sequence[str]) -> dict[str, str]:
-    """The arguments of a prompt, which are texts all.
+    """Parse the arguments of a prompt, whose values are all strings.
 
     Raises:
         ArgumentsError: they are neither a JSON object nor KEY=VALUE.
@@ -58,12 +58,12 @@ def _json_object(text: str) -> dict[str, Any]:
         value = from_json(text, allow_inf_nan=False)
     except ValueError as error:
         raise ArgumentsError(f"That is not valid JSON: {error}.") from error
-    assert isinstance(value, dict)  # it begins with a brace
+    assert isinstance(value, dict)  # `text` begins with a brace, so it can only be an object
     return value
 
 
 def _value(text: str, rules: Any) -> Any:
-    """`text` itself where the schema wants a string, or says nothing; else the JSON that it is."""
+    """`text` itself where the schema wants a string or has no type; else `text` parsed as JSON, if it is valid."""
     kind = rules.get("type") if isinstance(rules, dict) else "string"
     if kind == "string" or (isinstance(kind, list) and "string" in kind):
         return text

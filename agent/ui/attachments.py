@@ -1,4 +1,4 @@
-"""Resources mentioned in a line as @URI: they go along with the message, marked with their URIs."""
+"""Resources mentioned in a line as @URI: their contents are attached to the message, labelled with their URIs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def has_mentions(line: str) -> bool:
 
 
 async def attached(host: Host, line: str) -> UserMessage:
-    """The line as a message, with what it mentions. An @word that no server knows is a word like any other.
+    """The line as a user message, with the resources it mentions. An @word that names no resource stays plain text.
 
     Raises:
-        HostError: a resource cannot be read, or several servers may have it.
+        HostError: a resource cannot be read, or several servers offer it.
     """
     parts: list[Content] = [Text(line)]
     for uri, server in dict.fromkeys(_mentioned(host, word) for word in _MENTION.findall(line)):
@@ -33,7 +33,7 @@ async def attached(host: Host, line: str) -> UserMessage:
 
 
 def _mentioned(host: Host, word: str) -> tuple[str, str]:
-    """The URI in a word, which may end a sentence, and whose it is; empty where it is no resource."""
+    """The URI in a word, without punctuation at its end, and its server; the server is "" if no server has the URI."""
     listed = any(str(one.item.uri) == word for one in host.resources())
     for uri in (word,) if listed else (word.rstrip(_PUNCTUATION), word):
         owners = host.catalogue.owners_of(uri)

@@ -1,4 +1,4 @@
-"""The commands that ask servers directly, without a model: their offers, a tool, a resource, a prompt."""
+"""The commands that query servers directly, without a model: lists, tool calls, reading resources, getting prompts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 async def by_hand(config: Config, invocation: Invocation, environment: Environment) -> ExitCode:
-    """Run one command. What it prints goes to stdout; events and troubles go to stderr."""
+    """Run one command. Its result goes to stdout; events and errors go to stderr."""
     ended_by: list[ExitCode] = []
     said, code = None, ExitCode.INTERRUPTED
     work = anyio.CancelScope()
@@ -81,7 +81,7 @@ async def _run(host: Host, invocation: Invocation, environment: Environment) -> 
     try:
         await host.settled()
     except HostError:
-        if invocation.command != "servers":  # which shows what is wrong with each
+        if invocation.command != "servers":  # the command `servers` shows each server's error in its list
             raise
     try:
         return await _COMMANDS[invocation.command](host, invocation)
@@ -91,7 +91,7 @@ async def _run(host: Host, invocation: Invocation, environment: Environment) -> 
 
 
 async def _follow(outbox: Outbox, shown: Plain, environment: Environment, lists_servers: bool) -> None:
-    """What becomes of servers is said once: as it happens, or in the list of them."""
+    """Show events on stderr; changes of server state are left out where the command's own output lists them."""
     async for item in outbox.items:
         if isinstance(item, Pending):
             from agent.ui.terminal.asking import answer_beside
@@ -164,7 +164,7 @@ def _only(invocation: Invocation) -> str | None:
 
 
 def _offered(host: Host, invocation: Invocation, data: Any, text: str) -> Outcome:
-    """What servers offer; a failure where none of those that were asked could say."""
+    """What servers offer; a failure if none of the servers asked is ready."""
     only, views = _only(invocation), host.servers()
     asked = [view.state == "ready" for view in views if only in (None, view.name)]
     said, code = _listed(invocation, data, text)
@@ -176,7 +176,7 @@ def _listed(invocation: Invocation, data: Any, text: str) -> Outcome:
 
 
 def _plain(result: Any) -> dict[str, Any]:
-    """The protocol's result object, without what newer revisions put around it."""
+    """The result object of the protocol without the fields that newer revisions add around it, such as `resultType`."""
     whole = dict(result) if isinstance(result, dict) else {}
     meta = whole.pop("_meta", None)
     kept = (

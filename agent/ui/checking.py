@@ -1,4 +1,4 @@
-"""The command `config check`: what is wrong with the configuration, and what is not wise."""
+"""The command `config check`: the errors in the configuration, and warnings about risky settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check(config: Config, invocation: Invocation, environment: Environment) -> ExitCode:
-    """Faults and warnings go to stdout, a line each. A fault, unlike a warning, makes the exit code 2."""
+    """Print errors and warnings to stdout, one a line. An error, unlike a warning, makes the exit code 2."""
     if invocation.arguments != ("check",):
         environment.say(f"There is no command 'config {invocation.arguments[0]}'. There is: config check.")
         return ExitCode.USAGE

@@ -1,4 +1,4 @@
-"""The command line: from arguments to what is to be done, and on to whoever does it."""
+"""The command line: parses the arguments into an `Invocation` and passes it to the code that runs it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Without a command it is a chat in the terminal; with -p, or with a prompt on a p
 
 
 class Invocation(NamedTuple):
-    """What was asked for. `command` is "" for a chat or a single answer."""
+    """A parsed command line. `command` is "" for a chat or a single answer."""
 
     options: Options
     command: str = ""
@@ -29,11 +29,11 @@ class Invocation(NamedTuple):
 
 
 class TextAskedError(Exception):
-    """The command line asked for a text, such as the help, and nothing else."""
+    """The command line asked only for a text, such as the help."""
 
 
 def run(argv: Sequence[str], environment: Environment) -> int:
-    """The whole program but for its very start. Returns the exit code."""
+    """Run the whole program, from the arguments on. Returns the exit code."""
     try:
         invocation = parse(argv)
     except TextAskedError as asked:
@@ -129,7 +129,7 @@ def _without_command(**values: Any) -> Invocation:
 
 
 def _options(context: click.Context) -> Options:
-    """What was given before the command and after it; after it counts, and what may be repeated adds up."""
+    """Merge the options before and after the command: the latter override, and repeatable options are concatenated."""
     from dataclasses import fields
     from pathlib import Path
 

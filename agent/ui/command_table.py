@@ -1,4 +1,4 @@
-"""The commands and global options as a static table: help and errors come from it without importing what they run."""
+"""The commands and global options as a static table, so that help and usage errors need no import of the commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 
 class Entry(NamedTuple):
-    """`takes` are the names of the command's arguments as usage shows them: "[X]" is optional, "X…" takes the rest."""
+    """A command. `takes` names its arguments as usage shows them: "[X]" is optional, "X…" takes all that follow."""
 
     name: str
     summary: str
@@ -32,7 +32,7 @@ COMMANDS = (
 
 
 class Argument(click.Argument):
-    """Shown in usage exactly as the table writes it."""
+    """A click argument, shown in usage exactly as the table writes it."""
 
     def __init__(self, shown: str) -> None:
         optional, rest = shown.startswith("[") and shown.rstrip("…").endswith("]"), shown.endswith("…")
@@ -46,7 +46,7 @@ class Argument(click.Argument):
 
 
 def global_options(*, hidden: bool = False) -> list[click.Parameter]:
-    """Every option that stands before or after the command. Their names are the fields of `Options`."""
+    """Every option that may stand before or after the command. Their names are the fields of `Options`."""
     made = [*_conversation(), *_servers(), *_permissions(), *_limits(), *_appearance()]
     for option in made:
         option.hidden = hidden

@@ -1,4 +1,4 @@
-"""The configuration of a run, once the person has agreed or not to what a project's file would start."""
+"""The configuration of a run, after the user was asked for consent to the commands of a project's file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from agent.ui.escapes import clean, spell
 
 
 def configure(options: Options, environment: Environment, *, ask: bool, draft: list[str] | None = None) -> Config:
-    """`draft` is what was typed so far. It is still there afterwards, with what was typed meanwhile and is no answer.
+    """Resolve the configuration, asking for consent if needed. `draft` holds text typed so far; it is updated with text
+    that is typed while the question is shown and does not answer it.
 
     Raises:
-        ConfigError: it cannot be used.
+        ConfigError: the configuration cannot be used.
     """
     config = resolve(options, environment.environ, environment.folder)
     if config.consent is None:
@@ -49,5 +50,5 @@ def _agrees(consent: Consent, environment: Environment, draft: list[str] | None)
 
 
 def _entry(line: str) -> str:
-    """What the file wants, exactly. A line break in it begins no entry."""
+    """A line of the file with every invisible character shown. Line breaks are indented, so none can fake an entry."""
     return spell(line).replace("\n", "\n    ")

@@ -1,4 +1,4 @@
-"""Something that may be allowed once, for the session or for good, after it has been looked at and edited."""
+"""A dialogue that allows something once, for the session or always, after the user has viewed and edited it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent.chat.questions import Answer
 from agent.ui.filling import Filling, Line
 
 FOLDED = 10
-"""Rows that are shown at first."""
+"""Rows that are shown without asking for more."""
 LONGEST_ROW = 1_000  # characters
 
 Edits = Mapping[str, Any]
@@ -21,9 +21,9 @@ REMEMBER: dict[str, Literal["once", "session", "always"]] = {"y": "once", "s": "
 class Consenting:
     """Implements `agent.ui.dialogues.Dialogue`.
 
-    `body` are the rows to look at, with the edits in them; `edit`, where there is something to edit, is the form that
-    makes edits. `write`, where there is one, is a form whose content is the answer itself; with `must_write` nothing
-    else is offered.
+    `body` returns the rows to show, with the edits applied; `edit`, if there is one, makes the form for editing.
+    `write`, if there is one, makes a form whose content is the answer itself; with `must_write` the dialogue begins
+    with that form and offers nothing else.
     """
 
     title: str
@@ -89,7 +89,7 @@ class Consenting:
             self._form, self._is_writing = self.write(), True
 
     def _press_in(self, form: Filling, key: str) -> None:
-        """Back from the first field leads out of the form; whatever else ends the form settles what was asked."""
+        """Going back from the first field closes the form; ending it otherwise answers the question or saves edits."""
         if key == "back" and form.is_at_first and not self.must_write:
             self._form, self._is_writing = None, False
             return
@@ -106,7 +106,7 @@ class Consenting:
 
 
 def folded(rows: list[str], most: int = FOLDED) -> Iterator[Line]:
-    """The first of them, and how many more there are; a row that fills screens is cut."""
+    """The first `most` rows, and how many more there are; a very long row is cut."""
     for row in rows[:most]:
         yield "body", row if len(row) <= LONGEST_ROW else f"{row[:LONGEST_ROW]}… (v or ? shows all)"
     if len(rows) > most:
@@ -114,6 +114,6 @@ def folded(rows: list[str], most: int = FOLDED) -> Iterator[Line]:
 
 
 def _emptied(form: Filling) -> dict[str, Any]:
-    """A text that was deleted is an empty text, not one left as it was."""
+    """The text fields as empty strings: a field that the user cleared is empty, not unchanged."""
     fields: dict[str, Any] = form.question.schema["properties"]
     return {name: "" for name, rules in fields.items() if rules["type"] == "string"}

@@ -1,4 +1,4 @@
-"""Questions as small state machines: what they show, which keys they take, and the answer in the end."""
+"""Questions as small state machines: what they show, which keys they take, and finally the answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Keys = dict[str, tuple[str, Answer]]
 
 
 class Dialogue(Protocol):
-    """`answer` is None until the person has settled it. While `typing`, a line of text is wanted, else single keys."""
+    """`answer` is None until the user has answered. If `typing`, a line of text is expected, else single keys."""
 
     answer: Answer | None
 
@@ -39,18 +39,18 @@ class Dialogue(Protocol):
 
     @property
     def is_default(self) -> bool:
-        """Whether typing is to replace the prefill."""
+        """Whether the first typed character replaces the prefill."""
         ...
 
     @property
     def details(self) -> str:
-        """All there is to see, where the lines show only its beginning; else empty."""
+        """The full text where `lines` shows only its beginning; else empty."""
         ...
 
     def lines(self) -> list[Line]: ...
 
     def enter(self, text: str) -> None:
-        """Take a typed line."""
+        """Take a submitted line."""
 
     def press(self, key: str) -> None:
         """Take a key: a letter, or one of "enter", "back", "decline", "cancel"."""
@@ -58,9 +58,9 @@ class Dialogue(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Choosing:
-    """A question that one key answers. `keys` maps it to what is said about it and the answer; `above` is never folded.
+    """A question that one key answers. `keys` maps a key to its label and answer; `above` is never folded.
 
-    The first answer that declines is also the one of the key that declines everywhere.
+    The key "decline" (Ctrl-X) gives the first answer whose verdict is "decline".
     """
 
     title: str
@@ -99,7 +99,7 @@ class Choosing:
 
 
 def dialogue(question: Question) -> Dialogue:
-    """How `question` is put to a person."""
+    """The dialogue that asks `question`."""
     match question:
         case FillForm():
             return Filling(question)
@@ -121,12 +121,12 @@ def dialogue(question: Question) -> Dialogue:
 
 
 def yes_or_no(yes: str, no: str) -> Keys:
-    """The keys of a question that is answered once and for all."""
+    """The keys of a question whose answer is not remembered for the session."""
     return {"y": (yes, Answer("accept")), "n": (no, Answer("decline"))}
 
 
 def _opening(question: OpenUrl) -> Choosing:
-    """The host stands by itself, as it is what an address is judged by; the whole address stands below it."""
+    """The host has a line of its own, because it is what the user judges a URL by; the whole URL stands below it."""
     above: list[Line] = [("host", f"  {spell_line(question.host)}")]
     above += [("warning", f"! {spell(warning)}") for warning in question.warnings]
     keys = {

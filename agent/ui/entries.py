@@ -1,4 +1,4 @@
-"""What a person types into a field of a form, as the JSON value that it stands for."""
+"""Text that a user typed into a form field, parsed to the JSON value of the field's schema."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from agent.host.form_rules import compiled
 from agent.ui.forms import FORMAT_HINTS, Field, Kind, bound, bounds
 
 _PATTERN_STEPS = 1_000_000
-"""About how much work a server's pattern may be: a bad one takes exponential time, and would stop everything."""
+"""The approximate limit of matching steps: a bad pattern takes exponential time, and would block the program."""
 _NESTED_LIMIT = 20
-"""Characters of an answer that a pattern with repeated groups may be tried on."""
+"""The longest answer, in characters, that a pattern with repeated groups is tried on."""
 
 
 class InvalidEntry(ValueError):
-    """What was typed does not fit; the text is a sentence for the person."""
+    """The text does not fit the field; the message is a sentence for the user."""
 
 
 def parse(field: Field, text: str) -> Any:
-    """The JSON value that `text` stands for, or None where an optional field is left out.
+    """The JSON value for `text`, or None where an optional field is left empty.
 
     Raises:
         InvalidEntry: says what would be right.
@@ -59,13 +59,13 @@ def _text(field: Field, text: str) -> str:
 
 
 def is_unchecked(field: Field, value: Any) -> bool:
-    """Whether the field has a pattern that `value` could not be tried on here: the server checks for itself anyway."""
+    """Whether the field's pattern could not be applied to `value` here; the server validates it in any case."""
     pattern = field.rules.get("pattern")
     return field.kind == "text" and isinstance(pattern, str) and _matches(pattern, str(value)) is None
 
 
 def _matches(pattern: str, text: str) -> bool | None:
-    """None where that cannot be found out: a pattern of another dialect, or one that may take for ever."""
+    """None where it cannot be decided: the pattern has another regex dialect, or matching could take too long."""
     if len(text) > _limit(pattern) or (tried := compiled(pattern)) is None:
         return None
     try:
@@ -75,7 +75,7 @@ def _matches(pattern: str, text: str) -> bool | None:
 
 
 def _limit(pattern: str) -> int:
-    """Characters that the pattern may be tried on, by how often it repeats something."""
+    """The longest text that the pattern is tried on, in characters; it shrinks with each repetition operator."""
     repeats = len(re.findall(r"[*+?{]", pattern))
     longest = int(_PATTERN_STEPS ** (1 / max(1, repeats)))
     groups = len(re.findall(r"\)[*+?{]", pattern))
@@ -130,7 +130,7 @@ def _choice(field: Field, text: str) -> Any:
 
 
 def _several(field: Field, text: str) -> list[Any]:
-    """Numbers may stand with blanks between them, names only with commas: they have blanks of their own."""
+    """Numbers may be separated by blanks or commas, names only by commas, because names may contain blanks."""
     is_numbers = field.numbered and all(part.isdecimal() for part in text.replace(",", " ").split())
     chosen: list[Any] = []
     for part in text.replace(",", " ").split() if is_numbers else filter(None, map(str.strip, text.split(","))):

@@ -1,4 +1,4 @@
-"""The world a run lives in, as one value, so that a test can bring its own."""
+"""The process environment of a run (streams, variables, working directory) as one value that a test can replace."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class OutputError(Exception):
-    """What was to be printed cannot be; the text says why. A pipe that nobody reads raises BrokenPipeError instead."""
+    """Stdout cannot be written to; the text says why. A pipe without a reader raises BrokenPipeError instead."""
 
 
 class FolderError(Exception):
-    """There is no working folder; the text says so."""
+    """There is no working directory; the text says so."""
 
 
 class Environment(NamedTuple):
-    """`cwd` is None for the process's own."""
+    """`cwd` is None for the process's own working directory."""
 
     stdin: TextIO
     stdout: TextIO
@@ -32,7 +32,7 @@ class Environment(NamedTuple):
 
     @classmethod
     def real(cls) -> Environment:
-        """The process's own, as they may be: closed, full, or without the characters of every language."""
+        """The streams and variables of this process. A stream may be closed, full, or lack some characters."""
         stdin = sys.stdin or _nothing("r")
         sys.stderr = sys.stderr or _nothing("w")
         sys.stdout = _Output.over(sys.stdout) if sys.stdout else cast(TextIO, _NoOutput())
@@ -40,7 +40,7 @@ class Environment(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """Raises FolderError."""
+        """The working directory. Raises FolderError."""
         from pathlib import Path
 
         try:
@@ -50,23 +50,23 @@ class Environment(NamedTuple):
 
     @property
     def can_chat(self) -> bool:
-        """A chat draws on stdout and reads keys from stdin."""
+        """Whether a chat is possible: it draws on stdout and reads keys from stdin, so both must be terminals."""
         return self.stdin.isatty() and self.stdout.isatty()
 
     @property
     def can_ask(self) -> bool:
-        """Questions beside a single answer are drawn on stderr, which leaves stdout to the answer."""
+        """Whether a question can be asked during a single answer: it is drawn on stderr, stdout is for the answer."""
         return self.stdin.isatty() and self.stderr.isatty()
 
     def say(self, line: str) -> None:
-        """A line for people, never part of the answer; in vain where nobody can read it."""
+        """Write a message for the user to stderr, never part of the answer; a failing stderr is ignored."""
         with suppress(OSError):
             self.stderr.write(f"{line}\n")
             self.stderr.flush()
 
 
 class _Output(io.TextIOWrapper):
-    """Stdout, which says in a word that it cannot be written to, and writes `?` for what its encoding lacks."""
+    """Stdout that raises OutputError when a write fails, and writes `?` for characters that its encoding lacks."""
 
     @classmethod
     def over(cls, stream: TextIO) -> TextIO:
@@ -89,7 +89,7 @@ class _Output(io.TextIOWrapper):
 
 
 class _NoOutput(io.TextIOBase):
-    """A stdout that is closed."""
+    """Stands for a stdout that is closed."""
 
     def write(self, text: str, /) -> int:
         raise OutputError("The standard output is closed.")

@@ -1,7 +1,7 @@
-"""What servers and models write, made harmless for a terminal: nothing in it can move, colour, hide or rewrite.
+"""Escape text from servers and models for a terminal, so that it cannot move the cursor, colour, hide or overwrite.
 
-`clean` is for what is read: a control sequence that carries no text, such as a colour, is dropped. `spell` is for what
-is decided on: nothing is dropped. Whatever else would be invisible is shown by its picture or its number.
+`clean` is for text to be read: control sequences without text, such as a colour, are removed. `spell` is for text that
+the user decides on: nothing is removed. Other invisible characters are shown by a symbol or by their code point.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Value = TypeVar("Value")
 _LONGEST = 4096
 """Characters of an unfinished sequence held back while streaming; a longer one is shown instead."""
 
-# What a control string (a window title, a link) holds is text that a model reads, so it stays and its frame is shown.
+# The model sees the payload of a control string (a window title, a link), so it is kept and its delimiters are shown.
 _CSI = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
 _SHORT = r"\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ`-~]"
 _SEQUENCE = re.compile(f"{_CSI}|{_SHORT}")
 _UNFINISHED = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[ -/]*)|\x9b[0-?]*[ -/]*|\r)\Z")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-# Not U+200C and U+200D: Persian, Indic scripts and emoji are written with them.
+# Without U+200C and U+200D: Persian, Indic scripts and emoji need them.
 _HIDDEN = re.compile(
     r"([\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff])\1*"
 )
@@ -32,11 +32,11 @@ _TEXT = {"\n", "\t"}
 _BLANK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + "".join(map(chr, [*range(0x180B, 0x1810), *range(0xFE00, 0xFE10)]))
 )
-"""Letters and marks, by their category, that draw nothing."""
+"""Letters and marks, by their Unicode category, that draw nothing."""
 
 
 def clean(text: str) -> str:
-    """`text` without terminal control; of the C0 characters only newline and tab are left."""
+    """`text` without control sequences; of the C0 characters only newline and tab remain."""
     if text.isascii() and text.isprintable():
         return text
     text = _SEQUENCE.sub("", text.replace("\r\n", "\n")).replace("\r", "\n")
@@ -44,7 +44,7 @@ def clean(text: str) -> str:
 
 
 def spell(text: str) -> str:
-    """`text` with every character that draws nothing spelled out: what a person agrees to is seen as it is."""
+    """`text` with every character that draws nothing shown by name, so that the user sees exactly what is approved."""
     if text.isascii() and text.isprintable():
         return text
     runs = ("".join(run) for _, run in groupby(text))
@@ -52,28 +52,28 @@ def spell(text: str) -> str:
 
 
 def spell_line(text: str, limit: int = 200) -> str:
-    """`text` as one line of at most `limit` characters, with nothing invisible in it."""
+    """`text` as one line of at most `limit` characters, with every invisible character shown."""
     return _line(spell(text[: limit * 4]), limit, len(text))
 
 
 def clean_line(text: str, limit: int = 200) -> str:
-    """`text` as one line of at most `limit` characters."""
+    """`text`, cleaned, as one line of at most `limit` characters."""
     return _line(clean(text[: limit * 4]), limit, len(text))
 
 
 def cleaned(value: Value) -> Value:
-    """A value like `value` in which every text is clean: dataclasses, dicts, lists and tuples all the way down."""
+    """A copy of `value` in which every string is cleaned, recursively in dataclasses, dicts, lists and tuples."""
     return cast(Value, _cleaned(value))
 
 
 class Cleaner:
-    """Cleans text that arrives in pieces, wherever a sequence is cut."""
+    """Cleans text that arrives in pieces; a control sequence may be split across pieces."""
 
     def __init__(self) -> None:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What of the text so far can be shown and has not been returned yet."""
+        """The cleaned text that can be shown now: all but an unfinished sequence at the end."""
         text = self._held + piece
         unfinished = _UNFINISHED.search(text, max(0, len(text) - _LONGEST))
         end = unfinished.start() if unfinished else len(text)
@@ -81,7 +81,7 @@ class Cleaner:
         return clean(text[:end])
 
     def finish(self) -> str:
-        """The rest: a sequence that never ended is shown."""
+        """The held back text: an unfinished sequence is shown."""
         held, self._held = self._held, ""
         return clean(held)
 
@@ -92,7 +92,7 @@ def _line(shown: str, limit: int, length: int) -> str:
 
 
 def _spelled(run: str) -> str:
-    """One character, as often as it follows itself."""
+    """A run of one repeated character; an invisible one is written by name, with the number of repeats."""
     one = run[0]
     if one in _TEXT or (one not in _BLANK and category(one)[0] != "C" and category(one) not in ("Zl", "Zp")):
         return run
@@ -120,7 +120,7 @@ def _pictured(found: re.Match[str]) -> str:
 
 
 def _picture(one: str) -> str:
-    """A control character as its picture: ESC as ␛; C1 and lone surrogates, which have none, by name."""
+    """A control character as its Unicode symbol (ESC as ␛); C1 and lone surrogates, which have none, by code point."""
     code = ord(one)
     if code < 0x20:
         return chr(0x2400 + code)

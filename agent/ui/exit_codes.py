@@ -1,4 +1,4 @@
-"""What the program's exit code says about a run."""
+"""The exit codes of the program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
 
 
 def exit_code(stop: Stop | None) -> ExitCode:
-    """The code for a turn that ended with `stop`; a turn that never ended was interrupted."""
+    """The exit code for a turn that ended with `stop`; None, for a turn that did not end, counts as interrupted."""
     match stop:
         case Stop.END | Stop.REFUSAL:
             return ExitCode.ANSWERED

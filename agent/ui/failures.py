@@ -1,4 +1,4 @@
-"""What keeps a run from starting, as an exit code and a kind."""
+"""Errors that prevent a run from starting, mapped to an exit code and an error kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A form as a dialogue: field by field, then looked over, then sent. Going back keeps what was typed."""
+"""A form as a dialogue: one field at a time, then a review, then submission. Going back keeps what was typed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Line = tuple[Style, str]
 CHOICES_SHOWN = 15
 FILLED_SHOWN = 3
 REVIEWED = 15
-"""Fields that are looked over at a glance."""
-LONGEST_TITLE = 200  # characters; a message that is longer, or has several lines, stands below who asks
+"""Completed fields that the review shows without folding."""
+LONGEST_TITLE = 200  # characters; a message that is longer, or has several lines, is shown below the title
 MESSAGE_ROWS, LONGEST_ROW = 6, 400
 
 _DECLINE = "Ctrl-X decline · Ctrl-C cancel"
@@ -26,9 +26,9 @@ _DECLINE = "Ctrl-X decline · Ctrl-C cancel"
 
 @dataclass(slots=True, eq=False)
 class Filling:
-    """Implements `agent.ui.dialogues.Dialogue`. `above` stands between the title and the fields.
+    """Implements `agent.ui.dialogues.Dialogue`. `above` is shown between the title and the fields.
 
-    With `edits` the defaults are texts to go on from. `way_out` is what Shift-Tab does at the first field.
+    With `edits`, typing extends a default instead of replacing it. `way_out` labels Shift-Tab at the first field.
     """
 
     question: FillForm
@@ -68,13 +68,13 @@ class Filling:
 
     @property
     def is_default(self) -> bool:
-        """Nothing is lost to a key that was typed by a person, or is theirs to edit."""
+        """True for the server's default, which typing replaces; False for text that the user typed or may edit."""
         one = self._fields[self._at]
         return not self.edits and bool(one.prefill) and one.name not in self._typed
 
     @property
     def details(self) -> str:
-        """All of what is shown in part: a long message, many choices, many fields that were filled in."""
+        """The full text of what is abbreviated: a long message, many choices, many completed fields."""
         rows = spell(self.question.message).splitlines()
         parts = ["\n".join(rows)] if _cut(rows) != _body(rows) else []
         if self.typing:
@@ -87,7 +87,7 @@ class Filling:
         return [("title", self.title), *self.above, *(self._asked() if self.typing else self._review())]
 
     def enter(self, text: str) -> None:
-        """Take the text for the current field, or say what is wrong with it."""
+        """Take the text for the current field, and go to the next field if it is valid; else the error is shown."""
         one = self._fields[self._at]
         self._typed[one.name] = text
         try:
@@ -174,7 +174,7 @@ def _body(rows: list[str]) -> tuple[Line, ...]:
 
 
 def _cut(rows: list[str]) -> tuple[Line, ...]:
-    """The beginning of a long message."""
+    """The first rows of a message, long rows cut."""
     shown = [row if len(row) <= LONGEST_ROW else f"{row[:LONGEST_ROW]}… (? shows all)" for row in rows[:MESSAGE_ROWS]]
     more = [f"… {len(rows) - MESSAGE_ROWS} more lines (? shows all)"] if len(rows) > MESSAGE_ROWS else []
     return _body([*shown, *more])

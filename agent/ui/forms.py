@@ -1,11 +1,11 @@
-"""An elicitation's restricted JSON Schema as fields that a person can fill in."""
+"""The restricted JSON Schema of an elicitation as a list of form fields."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-LONGEST_PATTERN = 60  # characters of one that are shown
+LONGEST_PATTERN = 60  # characters of a pattern that are shown
 
 Kind = Literal["text", "integer", "number", "boolean", "choice", "choices", "json"]
 
@@ -18,7 +18,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One property of the form. `rules` is its schema; texts in it are the server's, as they came.
+    """One property of the form. `rules` is its schema; texts in it are the server's, not cleaned.
 
     Specification: client/elicitation, "Requested Schema".
     """
@@ -34,12 +34,12 @@ class Field:
 
     @property
     def numbered(self) -> bool:
-        """A choice may be given by its number, unless the choices look like numbers themselves."""
+        """Whether a choice may be given by its number: not if the choices look like numbers themselves."""
         return not any(str(text).strip().isdigit() for choice in self.choices for text in (choice.value, choice.title))
 
 
 def form_fields(schema: dict[str, Any]) -> tuple[Field, ...]:
-    """The fields of `schema`, in its order. What is malformed is taken as the nearest thing that can be asked."""
+    """The fields of `schema`, in its order. A malformed field is read as the nearest valid kind."""
     properties = schema.get("properties")
     required = schema.get("required")
     names = required if isinstance(required, list) else []
@@ -51,7 +51,7 @@ def form_fields(schema: dict[str, Any]) -> tuple[Field, ...]:
 
 
 def shown(field: Field, value: Any) -> str:
-    """`value` as a person would type it."""
+    """`value` as a user would type it."""
     match field.kind:
         case "boolean":
             return "yes" if value is True else "no"
@@ -64,7 +64,7 @@ def shown(field: Field, value: Any) -> str:
 
 
 def hint(field: Field) -> str:
-    """What fits, in a few words; empty where anything does."""
+    """A short description of valid input; empty where any text is valid."""
     match field.kind:
         case "boolean":
             return "yes or no"
@@ -131,7 +131,7 @@ def _kind(rules: dict[str, Any]) -> tuple[Kind, tuple[Choice, ...]]:
 
 
 def _choices(rules: dict[str, Any]) -> tuple[Choice, ...]:
-    """`enum` with or without `enumNames`, or titled constants under `oneOf` or `anyOf`."""
+    """The choices from `enum` with or without `enumNames`, or from the `const` items of `oneOf` or `anyOf`."""
     titled = rules.get("oneOf") or rules.get("anyOf")
     if isinstance(titled, list):
         constants = [one for one in titled if isinstance(one, dict) and "const" in one]
@@ -144,7 +144,7 @@ def _choices(rules: dict[str, Any]) -> tuple[Choice, ...]:
 
 
 def bounds(field: Field) -> str:
-    """The range of a number in words; empty if it has none."""
+    """The range of a number in words; empty if it is unlimited."""
     lowest, highest = bound(field, "minimum"), bound(field, "maximum")
     if lowest is not None and highest is not None:
         return f"from {lowest:g} to {highest:g}"
@@ -154,7 +154,7 @@ def bounds(field: Field) -> str:
 
 
 def bound(field: Field, name: str) -> float | None:
-    """The number under `name` in the field's schema, if it is one."""
+    """The limit called `name` in the field's schema, if it is a number."""
     value = field.rules.get(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 

@@ -1,4 +1,4 @@
-"""What stands guard over every question: nothing unseen is accepted, and nothing lasting is granted with one key."""
+"""Guards every question: nothing can be accepted before all of it was shown, and a lasting grant needs a second key."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BELOW = "Not all of this has been on the screen yet: Space shows more."
 
 @dataclass(slots=True, eq=False)
 class Guarded:
-    """Implements `agent.ui.dialogues.Dialogue` around another one.
+    """Wraps another `agent.ui.dialogues.Dialogue`, and is one.
 
-    `in_sight` is to be kept up to date by whoever draws it: whether all of its lines have been on the screen.
+    The caller keeps `in_sight` up to date: whether all lines of the question have been on the screen.
     """
 
     inner: Dialogue
@@ -40,7 +40,7 @@ class Guarded:
 
     @property
     def details(self) -> str:
-        """All there is to see, unless it is in sight; else empty."""
+        """The full text, unless all of it is on the screen; else empty."""
         if self.typing or (self.in_sight and not self.inner.details):
             return self.inner.details
         lines = self.inner.lines()
@@ -49,7 +49,7 @@ class Guarded:
         return "\n".join([*titles, body])
 
     def read_out(self) -> str:
-        """What `details` says. What was folded counts as seen from now on."""
+        """Return `details`. Text that was folded counts as seen from now on."""
         self._read, self._note = self.inner.details, ""
         return self.details
 
@@ -62,16 +62,16 @@ class Guarded:
         return [*lines[:-1], ("error", self._note), lines[-1]] if self._note else lines
 
     def enter(self, text: str) -> None:
-        """Take a typed line."""
+        """Take a submitted line."""
         self._note = ""
         self.inner.enter(text)
 
     def look_on(self) -> None:
-        """A page was turned: what was said about the last key is over."""
+        """A page was turned: clear the note about the last key, and a pending confirmation."""
         self._held, self._note = None, ""
 
     def press(self, key: str) -> None:
-        """Take a key, and say so where it means nothing. What is answered stays so, whatever is typed after it."""
+        """Take a key; a note is shown if it has no meaning here. Once there is an answer, later keys are ignored."""
         if self.answer:
             return
         held, self._held, self._note = self._held, None, ""

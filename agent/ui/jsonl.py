@@ -1,4 +1,4 @@
-"""Events as JSON lines: the renderer with no opinions."""
+"""Events as JSON lines, unabridged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNSAFE = re.compile(r"[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2
 
 
 def record(value: Any) -> Any:
-    """`value` as JSON data: a dataclass becomes an object with its class's name in snake case as `type`."""
+    """`value` as JSON data: a dataclass becomes an object whose `type` is its class name in snake case."""
     if is_dataclass(value) and not isinstance(value, type):
         return {"type": _snake(type(value).__name__)} | {
             item.name: record(getattr(value, item.name)) for item in fields(value)
@@ -28,7 +28,7 @@ def record(value: Any) -> Any:
 
 
 def json_line(value: Any) -> str:
-    """`value` on one line. What a terminal might obey stands escaped, which JSON reads as the same text."""
+    """`value` as one line of JSON. Control and invisible characters are written as the equivalent `\\uXXXX`."""
     text = to_json(value, inf_nan_mode="null").decode()
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

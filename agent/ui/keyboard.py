@@ -1,4 +1,4 @@
-"""The keyboard from the first moment on: what is typed before there is a prompt is kept for it."""
+"""Terminal mode before the prompt is shown: text typed during the start is kept for the prompt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PIECE = 65536  # bytes
 
 @contextmanager
 def keyboard(stream: TextIO) -> Iterator[str]:
-    """Within the block the terminal echoes nothing and Enter is a key, as in a chat. Yields what was typed before."""
+    """Turn off echo and line mode within the block, as in a chat: Enter is a key. Yields what was typed before."""
     if sys.platform == "win32" or not stream.isatty():
         yield ""
         return
@@ -22,7 +22,7 @@ def keyboard(stream: TextIO) -> Iterator[str]:
     try:
         number = stream.fileno()
         before, quiet = termios.tcgetattr(number), termios.tcgetattr(number)
-    except (OSError, ValueError, termios.error):  # it only says that it is a terminal
+    except (OSError, ValueError, termios.error):  # `isatty` was true, but it is no terminal
         yield ""
         return
     quiet[0] &= ~termios.ICRNL
@@ -32,13 +32,13 @@ def keyboard(stream: TextIO) -> Iterator[str]:
     try:
         yield _typed(number).replace("\n", "\r")
     finally:
-        with suppress(termios.error):  # the terminal has gone away
+        with suppress(termios.error):  # the terminal is gone
             termios.tcsetattr(number, termios.TCSANOW, before)
 
 
 def _typed(number: int) -> str:
     pieces = []
-    with suppress(OSError):  # the terminal has gone away, which whoever reads next finds out
+    with suppress(OSError):  # the terminal is gone; the next reader gets the error
         while piece := os.read(number, _PIECE):
             pieces.append(piece)
     return b"".join(pieces).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Calls and results as short lines of text, wherever they are shown."""
+"""Calls and results as short lines of text, used by all renderers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agent.ui.escapes import clean_line
 
 
 def call_line(tool: str, call: ToolCall, limit: int = 160) -> str:
-    """A call as one line, cut where it gets long."""
+    """A tool call as one line of limited length."""
     if call.arguments is None:
         said = call.raw
     else:
@@ -18,14 +18,14 @@ def call_line(tool: str, call: ToolCall, limit: int = 160) -> str:
 
 
 def dollars(cost: float) -> str:
-    """An amount that is not nothing never reads as nothing."""
+    """An amount in US dollars; an amount above zero is never shown as zero."""
     if cost <= 0:
         return "nothing"
     return f"${cost:.4f}" if cost >= 0.0001 else "less than $0.0001"
 
 
 def retry_line(reason: str, seconds: float) -> str:
-    """Why something is tried again, and when."""
+    """Why a request is retried, and when."""
     return f"{reason} Trying again {f'in {seconds:.0f} s' if seconds >= 0.5 else 'now'}."
 
 
@@ -35,7 +35,7 @@ def result_lines(content: tuple[Content, ...], folded: int = 6) -> list[str]:
 
 
 def fold(text: str, folded: int) -> list[str]:
-    """The first lines of `text`, each cut where it gets long, and how many more there are."""
+    """The first lines of `text`, each cut to a limited length, and how many more there are."""
     lines = text.splitlines()
     more = len(lines) - folded
     shown = [line if len(line) <= 400 else f"{line[:400]}… ({len(line):,} characters)" for line in lines[:folded]]
@@ -43,7 +43,7 @@ def fold(text: str, folded: int) -> list[str]:
 
 
 def message_text(content: tuple[Content, ...]) -> str:
-    """What a person said, and a line about each thing that went along."""
+    """A user message as text, with a line for each attachment."""
     first, *more = content or (Text(""),)
     return "\n".join([_part(first), *(f"+ {_named(part)}" for part in more)])
 
@@ -60,7 +60,7 @@ def _named(part: Content) -> str:
 
 
 def flat(content: tuple[Content, ...]) -> str:
-    """Content as text; what is no text is described."""
+    """Content as text; anything but text is replaced by a description."""
     return "\n".join(_part(part) for part in content)
 
 

@@ -1,4 +1,4 @@
-"""What servers offer, as text for people. Every word of a server's is made clean."""
+"""What servers offer, as text for people. All text from servers is cleaned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Called(Protocol):
-    """What a tool gave back."""
+    """The result of `tools/call`."""
 
     @property
     def content(self) -> Sequence[Any]: ...
@@ -27,7 +27,7 @@ class Called(Protocol):
 
 
 class Read(Protocol):
-    """What a resource holds."""
+    """The result of `resources/read`."""
 
     @property
     def contents(self) -> Sequence[Any]: ...
@@ -54,7 +54,7 @@ def prompts_text(prompts: Iterable[Offered[types.Prompt]]) -> str:
 
 
 def result_text(result: Called) -> str:
-    """A tool's result in full: its content, or what stands in its place."""
+    """A tool's result in full: its content, else its structured content."""
     said = text_of(content_of(block) for block in result.content)
     if not said and result.structured_content is not None:
         said = to_json(result.structured_content)
@@ -66,7 +66,7 @@ def reading_text(reading: Read) -> str:
 
 
 def schema_of(host: Host, name: str) -> dict[str, Any]:
-    """The schema of the tool that `name` may stand for; where it stands for none, the call will say so."""
+    """The input schema of the tool called `name`; empty if there is no such tool, which the call itself reports."""
     fits = (tool for tool in host.tools() if name in (tool.name, f"{tool.server}/{tool.name}", tool.shown_as))
     return next((tool.input_schema for tool in fits), {})
 

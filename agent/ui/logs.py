@@ -1,4 +1,4 @@
-"""Where our log goes: nowhere, or with -vv to stderr. What a person is to know comes as a notice, not as a log."""
+"""The logging setup: discarded, or to stderr with -vv. What users need to know is shown as an event, not logged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def logs(*, shown: bool) -> Iterator[None]:
-    """Without a handler Python would print warnings and tracebacks over whatever is on the screen."""
+    """Install a handler for the block: without one Python would print warnings and tracebacks over the screen."""
     handler = logging.StreamHandler(sys.stderr) if shown else logging.NullHandler()
     root = logging.getLogger()
     root.addHandler(handler)

@@ -1,4 +1,4 @@
-"""One prompt in, one answer out: the run behind `-p`, with a result and an exit code whatever happens."""
+"""A single answer (`-p`): runs one prompt, and always ends with a result and an exit code."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from agent.ui.signals import listen
 
 
 class Renderer(Protocol):
-    """`shows_cost`: it wants to be told what the run came to, which takes a while to find out."""
+    """`shows_cost`: whether `finish` wants the cost, which takes time to find out."""
 
     shows_cost: bool
 
     def show(self, event: Event) -> None: ...
 
     def finish(self, report: Report, seconds: float, cost: float | None = None) -> None:
-        """Called exactly once, at the end of every run. `cost` is in US dollars; None if it is not known."""
+        """Called exactly once, at the end of every run. `cost` is in US dollars; None if it is unknown."""
 
 
 class Json:
-    """One object at the end, and with `lines` every event before it."""
+    """Prints one JSON object at the end, and with `lines` every event before it."""
 
     shows_cost = True
 
@@ -61,7 +61,7 @@ def renderer(output: Literal["text", "json", "jsonl"], environment: Environment,
 
 
 class _Silent:
-    """For when nobody reads on."""
+    """Prints nothing; used once the reader of stdout is gone."""
 
     shows_cost = False
 
@@ -73,7 +73,7 @@ class _Silent:
 
 
 async def answer_once(config: Config, prompt: str, shown: Renderer, environment: Environment, ask: bool) -> ExitCode:
-    """One run. With `ask`, questions go to the person; else the configuration answers them."""
+    """Run one prompt. With `ask`, the user answers questions; else the configured policy does."""
     return await _OneShot(config, shown, environment, ask=ask).run(prompt)
 
 
@@ -88,7 +88,7 @@ class _OneShot:
         self._host: Host | None = None
 
     async def run(self, prompt: str) -> ExitCode:
-        """Ask, and print the answer or why there is none."""
+        """Run the turn, and print the answer or the error."""
         started = time.monotonic()
         outbox = Outbox(None if self._ask else headless_policy(self._config))
         async with anyio.create_task_group() as tasks:
@@ -122,7 +122,7 @@ class _OneShot:
         return await Prices(self._config).total(self._host.model, self._report)
 
     def _end(self, code: ExitCode) -> None:
-        """A signal ends the run as Ctrl-C ends a turn: what there is so far is still reported."""
+        """A signal cancels the run as Ctrl-C cancels a turn: the partial result is still reported."""
         self._code = code
         self._work.cancel()
 

@@ -1,4 +1,4 @@
-"""The prompt of a single answer: what stands on the command line, and what comes in on stdin."""
+"""The prompt of a single answer, from the command line and stdin."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import TextIO
 from agent.ui.environment import Environment
 
 PATIENCE = 3.0
-"""Seconds for a stdin that nobody may be writing to. What has begun is read to its end."""
+"""Seconds to wait for the first data on a stdin that may have no writer. Once it has begun, it is read to its end."""
 
 
 class NoPromptError(Exception):
-    """There is nothing to answer; the text says so."""
+    """There is no prompt; the text says so."""
 
 
 def read_prompt(given: str | None, environment: Environment) -> str | None:
-    """The whole prompt; None where it is to be a chat.
+    """The whole prompt; None if a chat is to be started.
 
     Raises:
-        NoPromptError: it is empty.
+        NoPromptError: the prompt is empty.
     """
     if given is None:
         if environment.stdin.isatty():
@@ -37,7 +37,7 @@ def read_prompt(given: str | None, environment: Environment) -> str | None:
 
 
 def _beside(environment: Environment) -> str:
-    """What stdin adds to a prompt on the command line."""
+    """The text that stdin adds to a prompt on the command line."""
     if environment.stdin.isatty():
         return ""
     if not _begins(environment.stdin, PATIENCE):
@@ -47,7 +47,7 @@ def _beside(environment: Environment) -> str:
 
 
 def _begins(stream: TextIO, patience: float) -> bool:
-    """Whether a byte or the end comes in time. Only what select takes can keep us waiting."""
+    """Whether data or the end of the stream arrives in time. A stream that `select` does not support never blocks."""
     if sys.platform == "win32":
         return True
     try:
@@ -63,5 +63,5 @@ def _read(stream: TextIO) -> str:
 
 
 def _sound(text: str) -> str:
-    """An argument that was not UTF-8 holds lone surrogates, which no provider takes."""
+    """Replace the lone surrogates of an argument that was not UTF-8: no provider accepts them."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -23,7 +23,7 @@ _LOUD = ("warning", "error", "critical", "alert", "emergency")
 
 
 class Plain:
-    """On a terminal the text streams as it comes; a pipe gets the last message alone, which is the answer."""
+    """On a terminal the text is streamed; a pipe gets the last message only, which is the answer."""
 
     shows_cost = False
 

@@ -1,4 +1,4 @@
-"""A question put to the person: a tool may be allowed for good, and says so if it has changed since it was."""
+"""Asks the user a question; a tool may be allowed always, with a warning if its definition has changed since."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALWAYS = Answer("accept", remember="always")
 
 
 async def put(question: Question, ask: Ask, host: Host | None) -> Answer:
-    """The person's answer. What is allowed for good is the tool as it was when the question was put."""
+    """The user's answer. "always" is stored with the tool's definition as it was when the question was asked."""
     if host is None or not isinstance(question, ApproveTool):
         return await ask(dialogue(question))
     definition = host.catalogue.definition(question.server, question.tool)

@@ -1,4 +1,4 @@
-"""The one object a scripted run always ends with."""
+"""The result object that a scripted run always ends with."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from agent.ui.jsonl import record
 
 
 def result_object(report: Report, seconds: float, cost: float | None = None) -> dict[str, Any]:
-    """Every key is always there. A run that never came to an end of its own was interrupted.
+    """Every key is always present. A run without an end of its turn counts as interrupted.
 
-    `cost` is what all of it came to, in US dollars, if that is known. `data` is an answer that was checked against a
-    schema, `session` names a conversation that was kept: null for a run with neither.
+    `cost` is the total in US dollars, if known. `data` is an answer that was validated against a
+    schema, `session` the name of a saved conversation: each null for a run without it.
     """
     return {
         "type": "result",
@@ -59,5 +59,5 @@ def _usage(usage: Usage | None, cost: float | None) -> dict[str, float | None] |
 
 
 def _plain(item: Any) -> dict[str, Any]:
-    """The fields alone: these lists hold one kind of thing each, as their key says."""
+    """Values without their `type`: each of these lists has items of one type only, which the key tells."""
     return {key: value for key, value in record(item).items() if key != "type"}

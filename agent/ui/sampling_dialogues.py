@@ -1,4 +1,4 @@
-"""What a server wants of the model, and what it will be told: looked at, edited, allowed, or written by hand."""
+"""Approval of sampling: the server's request and the model's reply can be viewed, edited, allowed or hand-written."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from agent.ui.lines import dollars
 
 _REPLY: dict[str, Any] = {"type": "string", "title": "Reply"}
 _LEAVE = "leaves the edit"
-_LONGEST_NAME = 30  # of a server, among keys
+_LONGEST_NAME = 30  # characters of a server's name, among keys
 
 
 def approving(asked: ApproveSampling) -> Consenting:
-    """May a server's request go to the model?"""
+    """The dialogue: may the server's request be sent to the model?"""
     server, model = spell_line(asked.server), spell_line(asked.model)
     return Consenting(
         f"{server} wants to ask {model} something. Allow it?",
@@ -35,7 +35,7 @@ def approving(asked: ApproveSampling) -> Consenting:
 
 
 def reviewing(asked: ReviewSample) -> Consenting:
-    """May the model's reply go to the server?"""
+    """The dialogue: may the model's reply be sent to the server?"""
     server, model = spell_line(asked.server), spell_line(asked.model)
     has_text = bool(asked.reply.text) or not asked.reply.tool_calls
     return Consenting(
@@ -48,7 +48,7 @@ def reviewing(asked: ReviewSample) -> Consenting:
 
 
 def arguments_text(call: ToolCall) -> str:
-    """A call's arguments as a person reads them; what is no JSON object as it came."""
+    """The arguments of a call as formatted text; if they are no JSON object, unchanged."""
     if call.arguments is None:
         return spell(call.raw)
     return spell(json.dumps(call.arguments, ensure_ascii=False, indent=2)) if call.arguments else ""
@@ -67,7 +67,7 @@ def _size(asked: ApproveSampling, edits: Edits) -> str:
 
 
 def _growth(before: Request, after: Request) -> float:
-    """How many times the estimate an edited request costs at most, whatever a token costs in either direction."""
+    """The factor by which editing a request raises its cost at most, whatever input and output tokens cost."""
     old, new = most_usage(before), most_usage(after)
     return max(new.input_tokens / max(1, old.input_tokens), new.output_tokens / max(1, old.output_tokens))
 
@@ -106,7 +106,7 @@ def _reply_form(asked: ApproveSampling) -> Filling:
 
 
 def _edited_reply_form(asked: ReviewSample, edits: Edits) -> Filling:
-    """The text is edited; calls, which stay as they are, stand above it."""
+    """A form that edits the text of the reply; its tool calls, which cannot be edited, are shown above."""
     calls = _call_rows(asked)
     title = "Text beside the calls" if calls else "Reply"
     fields = {"text": _REPLY | {"title": title, "default": edits.get("text", asked.reply.text)}}

@@ -1,4 +1,4 @@
-"""The signals that end a run in good order, and the exit code that each stands for."""
+"""The signals that end a run cleanly, and the exit code of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIGNALS = {
 
 
 async def listen(act: Callable[[ExitCode], None]) -> None:
-    """Tell `act` of every signal, for as long as this runs. Only the main thread of a process hears any."""
+    """Call `act` with the exit code of each signal while this runs. Only the main thread receives signals."""
     if threading.current_thread() is not threading.main_thread():
         return
     with anyio.open_signal_receiver(*SIGNALS) as received:

@@ -22,7 +22,7 @@ from agent.ui.exit_codes import ExitCode
 if TYPE_CHECKING:
     from agent.ui.cli import Invocation
 
-LINE_LIMIT = 64 * 1024  # bytes of an address that is brought by hand
+LINE_LIMIT = 64 * 1024  # bytes of a pasted URL
 
 
 async def sign_in_or_out(config: Config, invocation: Invocation, environment: Environment) -> ExitCode:
@@ -48,7 +48,7 @@ def _beside(environment: Environment) -> Ask:
     async def ask(question: OpenUrl | FillForm) -> Answer:
         if isinstance(question, FillForm):
             said, _, url = question.message.partition("\n")
-            environment.say(clean(url))  # in one piece, however long it is, to be copied as a whole
+            environment.say(clean(url))  # not wrapped, however long it is, so that it can be copied as a whole
             question = replace(question, message=said)
         return await ask_beside(dialogue(question), environment)
 
@@ -56,7 +56,7 @@ def _beside(environment: Environment) -> Ask:
 
 
 def _in_lines(environment: Environment) -> Ask:
-    """Without a terminal: the page is named, and opened by whoever reads that; a line may bring back the address."""
+    """Without a terminal: print the URL of the page, open no browser, and accept a redirect URL as a line on stdin."""
     lines = _Lines(environment.stdin)
 
     async def ask(question: OpenUrl | FillForm) -> Answer:
@@ -71,20 +71,20 @@ def _in_lines(environment: Environment) -> Ask:
         environment.say(f"If it ends at an address that does not load, paste that address here, within {limit}.")
         line = await lines.next()
         if line is None:
-            await anyio.sleep_forever()  # nobody is there to bring it; the page may still lead back by itself
+            await anyio.sleep_forever()  # no URL can be pasted any more, but the page may still redirect to us
         return Answer("accept", {"address": line})
 
     return ask
 
 
 class _Lines:
-    """Lines without a thread that would outlive us."""
+    """Reads lines without a thread, since a thread blocked in a read could not be cancelled."""
 
     def __init__(self, stdin: TextIO) -> None:
         self._stdin, self._ahead = stdin, b""
 
     async def next(self) -> str | None:
-        """None at the end."""
+        """The next line; None at the end of the stream."""
         try:
             handle = self._stdin.fileno()
         except (io.UnsupportedOperation, ValueError):
@@ -92,7 +92,7 @@ class _Lines:
         while b"\n" not in self._ahead and len(self._ahead) < LINE_LIMIT:
             try:
                 await anyio.wait_readable(handle)
-            except PermissionError:  # a file, which never has to be waited for
+            except PermissionError:  # a regular file, which epoll refuses and which never blocks
                 return self._stdin.readline() or None
             piece = os.read(handle, 1024)
             if not piece:

@@ -1,4 +1,4 @@
-"""What a command line asks for, started: a chat, a single answer, a tour, or one of the listings."""
+"""Starts what the command line asks for: a chat, a single answer, the tour or another command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def start(invocation: Invocation, environment: Environment) -> ExitCode:
-    """Do it, and say how it went."""
+    """Run the invocation. Returns the exit code."""
     options = invocation.options
     try:
         with logs(shown=options.verbose > 1):
@@ -41,7 +41,7 @@ def start(invocation: Invocation, environment: Environment) -> ExitCode:
     except KeyboardInterrupt:
         _result(Report(), options, environment)
         raise
-    except Exception as error:  # a person gets a sentence even for a fault of ours, a script its result
+    except Exception as error:  # an internal error too becomes a message for people and a result for scripts
         fault = innermost(error)
         if options.verbose > 1 or isinstance(fault, BrokenPipeError | OutputError):
             raise fault from error
@@ -83,7 +83,7 @@ def _talk(options: Options, environment: Environment) -> ExitCode:
 def _chat(options: Options, environment: Environment) -> ExitCode:
     with keyboard(environment.stdin) as typed:
         if typed:
-            environment.stdout.write("\r\x1b[K")  # the terminal has echoed it; it will stand in the draft
+            environment.stdout.write("\r\x1b[K")  # erase what the terminal has echoed; it appears in the draft
         draft = [typed]
         config = configure(options, environment, ask=environment.can_ask, draft=draft)
         from agent.ui.terminal.chat import chat
@@ -107,7 +107,7 @@ def _command(invocation: Invocation, environment: Environment) -> ExitCode:
 
 
 def _report(message: str, kind: str, options: Options, environment: Environment) -> None:
-    """A run that could not start, in the form that was asked for."""
+    """Report a run that could not start, in the output format of the options."""
     environment.say(clean(message))
     report = Report()
     report.add(TurnEnded(Stop.ERROR, message, kind))
@@ -115,7 +115,7 @@ def _report(message: str, kind: str, options: Options, environment: Environment)
 
 
 def _result(report: Report, options: Options, environment: Environment) -> None:
-    """What a script that waits for a result gets from a run that never started."""
+    """Print the result object of a run that did not start, if the output format is JSON."""
     if options.output != "text":
         environment.stdout.write(json_line(result_object(report, 0.0)) + "\n")
         environment.stdout.flush()

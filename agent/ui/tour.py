@@ -1,4 +1,4 @@
-"""The guided tour: what a chat with MCP servers can do, offline, one step after another."""
+"""The guided tour: shows, offline and step by step, what a chat with MCP servers can do."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _CONFIG = Path(__file__).with_name("tour.toml")
 _TYPING = 0.015
-"""Seconds between the letters of a request that types itself."""
+"""Seconds between the characters of a request that is typed automatically."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ Set OPENAI_API_KEY or ANTHROPIC_API_KEY, and a real model answers."""
 
 
 def tour(options: Options, environment: Environment) -> ExitCode:
-    """Guide a person through it; without a terminal, show it."""
+    """Run the tour interactively; without a terminal, print it as a transcript."""
     options = Options(config=_CONFIG, yes=options.yes, color=options.color, verbose=options.verbose)
     if not environment.can_chat:
         config = resolve(replace(options, yes=True), environment.environ, environment.folder)
@@ -88,7 +88,7 @@ def tour(options: Options, environment: Environment) -> ExitCode:
 
 @dataclass(frozen=True, slots=True)
 class _Guide:
-    """Types each request visibly. The person sends it; `by_itself` the guide does, and leaves at the end."""
+    """Types each request visibly. The user sends it; with `by_itself` the guide sends it, and leaves at the end."""
 
     by_itself: bool
 
@@ -108,7 +108,7 @@ class _Guide:
 
 
 async def _show(config: Any, environment: Environment) -> ExitCode:
-    """The same steps as a transcript, with the questions answered by what lies nearest."""
+    """Run the same steps as a transcript; questions are answered automatically."""
     outbox = Outbox(_nearest_answer)
     code = ExitCode.ANSWERED
     async with anyio.create_task_group() as tasks:
@@ -153,7 +153,7 @@ def _transcript(event: Event) -> str:
 
 def _nearest_answer(question: Question) -> Answer:
     if isinstance(question, OpenUrl):
-        return Answer("decline")  # nobody is there to look at a page
+        return Answer("decline")  # nobody is there to visit the page
     if not isinstance(question, FillForm):
         return Answer("accept")
     return Answer("accept", {field.name: parse(field, _nearest(field)) for field in form_fields(question.schema)})

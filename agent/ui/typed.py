@@ -1,4 +1,4 @@
-"""What stands before the cursor of a half-typed command, as far as it can be completed: pure text work."""
+"""Parses a half-typed command up to the cursor, for completion; pure functions on text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _VARIABLE = re.compile(r"\{(\+?)([A-Za-z_]\w*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The KEY=VALUE word at the cursor: `raw` as it stands there, `value` None while it has no "="."""
+    """The KEY=VALUE word at the cursor: `raw` as typed, `value` None while it has no "="."""
 
     raw: str
     name: str
@@ -22,7 +22,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A variable of a URI template at the cursor; `head` is the URI before it, `tail` what follows in the template."""
+    """A variable of a URI template at the cursor; `head` is the URI before it, `tail` the literal text after it."""
 
     name: str
     value: str
@@ -32,12 +32,12 @@ class Place:
     is_path: bool
 
     def filled(self, value: str) -> str:
-        """The URI with this value, as far as it is known then."""
+        """The URI with this value, up to the next variable."""
         return self.head + quote(value, safe="/" if self.is_path else "") + self.tail
 
 
 def word_at_end(text: str) -> Word:
-    """The last word of KEY=VALUE words; it may be empty, or within quotes that are still open."""
+    """The last of the KEY=VALUE words; it may be empty, or in quotes that are still open."""
     raw = _last_word(text)
     name, equals, value = raw.partition("=")
     known = dict(pair for pair in (_pair(word) for word in _words(text[: len(text) - len(raw)])) if pair)
@@ -45,7 +45,7 @@ def word_at_end(text: str) -> Word:
 
 
 def written(name: str, value: str) -> str:
-    """A KEY=VALUE word that is read back as this value."""
+    """A KEY=VALUE word, quoted so that it is parsed to this value."""
     return f"{name}={shlex.quote(value) if value else ''}"
 
 
@@ -55,9 +55,9 @@ def literal_head(template: str) -> str:
 
 
 def place_in_template(template: str, typed: str) -> Place | None:
-    """The variable that `typed` ends in; None if it does not fit the template, or not yet.
+    """The variable of the template at the end of `typed`; None if `typed` does not match, or ends before a variable.
 
-    Only `{name}` and `{+name}` are understood here.
+    Of RFC 6570, only `{name}` and `{+name}` are supported.
     """
     known: dict[str, str] = {}
     at, position = 0, 0
@@ -104,6 +104,6 @@ def _pair(word: str) -> tuple[str, str] | None:
 
 
 def _unquoted(value: str) -> str:
-    """A value without its quotes, of which the second may still be missing."""
+    """A value without its quotes; the closing one may be missing."""
     quotes = value[:1] if value[:1] in ("'", '"') else ""
     return value[len(quotes) :].removesuffix(quotes) if quotes else value

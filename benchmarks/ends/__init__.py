@@ -1,1 +1,1 @@
-"""The programs that are measured: the same small server and the same client, each written with three libraries."""
+"""The measured programs: the same small server and the same client, each written with three libraries."""

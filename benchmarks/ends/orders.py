@@ -1,4 +1,4 @@
-"""What a measured client does when it is told: one order a line on stdin, the seconds it took as a line on stdout."""
+"""The orders of a measured client: each is a line on stdin; its times in seconds are a line on stdout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mcp_types import TextContent
 
 
 class Caller(Protocol):
-    """A connected client. What it gets back is checked, so that nothing is timed that does not work."""
+    """A connected client. It checks its results, so that no failing call is timed."""
 
     async def echo(self) -> None: ...
 
@@ -28,14 +28,14 @@ Connect = Callable[[], AbstractAsyncContextManager[Caller]]
 
 
 def text_of(content: Sequence[object]) -> str:
-    """The text of a result that is one text."""
+    """The text of a result that has exactly one text block."""
     [block] = content
     assert isinstance(block, TextContent)
     return block.text
 
 
 async def obey(connect: Connect) -> None:
-    """Serve until stdin ends: `{"what": "echo", "size": 1, "times": 100}`."""
+    """Execute orders until stdin ends, such as `{"what": "echo", "size": 1, "times": 100}`."""
     async with connect() as caller:
         while line := await anyio.to_thread.run_sync(sys.stdin.readline):
             order = json.loads(line)
@@ -67,7 +67,7 @@ async def _large(connect: Connect, caller: Caller, size: int) -> float:
 
 
 async def _spawn(connect: Connect, caller: Caller, size: int) -> float:
-    """A connection of its own, up to the first useful answer; leaving it is not timed."""
+    """Open a new connection, up to the first result; closing it is not timed."""
     started = time.perf_counter()
     async with connect() as another:
         await another.list_tools()

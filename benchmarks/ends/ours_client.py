@@ -1,4 +1,4 @@
-"""The measured client, ours: `ours_client ERA URL`, or `ours_client ERA COMMAND…` for stdio."""
+"""The measured client of this implementation: `ours_client ERA URL`, or `ours_client ERA COMMAND…` for stdio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measured server, ours: stdio, or Streamable HTTP with `--http HOST:PORT`."""
+"""The measured server of this implementation: stdio, or Streamable HTTP with `--http HOST:PORT`."""
 
 from __future__ import annotations
 

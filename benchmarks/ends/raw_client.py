@@ -1,4 +1,4 @@
-"""The least a client can do: it takes the orders of `orders`, but only sequential ones. `raw_client ERA COMMAND…`"""
+"""A minimal client as lower bound: the orders of `orders`, sequential ones only. `raw_client ERA COMMAND…`"""
 
 from __future__ import annotations
 

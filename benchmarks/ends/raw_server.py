@@ -1,4 +1,4 @@
-"""The least a server can do: a JSON line in, a JSON line out, with the standard library alone."""
+"""A minimal server as lower bound: one JSON line in, one JSON line out, with the standard library alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measured client, the official SDK's: `sdk_client ERA URL`, or `sdk_client ERA COMMAND…` for stdio."""
+"""The measured client of the official SDK: `sdk_client ERA URL`, or `sdk_client ERA COMMAND…` for stdio."""
 
 from __future__ import annotations
 

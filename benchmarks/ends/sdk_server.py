@@ -1,4 +1,4 @@
-"""The measured server, the official SDK's: stdio, or Streamable HTTP with `--http HOST:PORT`."""
+"""The measured server of the official SDK: stdio, or Streamable HTTP with `--http HOST:PORT`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main(structured_output: bool | None = None) -> None:
-    """`structured_output`: None as most write it, which sends a `-> str` twice; False sends it once, as ours do."""
+    """`structured_output`: None, the SDK's default, sends a `-> str` result twice; False sends it once, like ours."""
     from mcp.server.mcpserver import MCPServer
 
     server = MCPServer("sdk", log_level="ERROR")

@@ -1,4 +1,4 @@
-"""The official SDK's server, told to send every text only once."""
+"""The official SDK's server, configured to send every text only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A single question to the person, beside a run that has no chat on the screen."""
+"""A single question to the user during a run that has no chat on the screen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def answer_beside(pending: Pending, environment: Environment, host: Host | None = None) -> None:
-    """Put `pending` to the person, unless and until nobody wants the answer any more."""
+    """Ask the user, until there is an answer or the question is withdrawn."""
     if not pending.open:
         return
     async with anyio.create_task_group() as tasks:
@@ -29,9 +29,9 @@ async def answer_beside(pending: Pending, environment: Environment, host: Host |
 
 
 async def ask_beside(asked: Dialogue, environment: Environment, draft: list[str] | None = None) -> Answer:
-    """Draw a question on stderr, which leaves stdout to the answer; a terminal that goes away cancels.
+    """Draw a question on stderr, so that stdout has the answer only; losing the terminal cancels it.
 
-    What was typed before the question could be read answers nothing: it stands in the draft, and in `draft` afterwards.
+    Keys typed before the question appeared do not answer it: they are shown in the draft, and returned in `draft`.
     """
     draft = [] if draft is None else draft
     with keyboard(environment.stdin) as typed:
@@ -63,7 +63,7 @@ async def _ask(asked: Dialogue, environment: Environment, draft: list[str], type
 
 
 async def withdraw(pending: Pending, shown: anyio.CancelScope) -> None:
-    """Take a question off the screen once nobody wants its answer."""
+    """Remove a question from the screen once it is withdrawn."""
     await pending.withdrawn.wait()
     shown.cancel()
 

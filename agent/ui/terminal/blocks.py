@@ -1,7 +1,7 @@
-"""Streamed Markdown, cut into blocks as soon as they can no longer change.
+"""Splits streamed Markdown into blocks, each returned as soon as later text can no longer change it.
 
-Only the text of the open block is kept, and no line of it is read twice. A block that grows beyond a limit is cut,
-so that the work for a long answer stays linear in its length whatever is in it.
+Only the text of the open block is kept, and each line is parsed once. A block that exceeds a limit is split,
+so that the work is linear in the length of the answer, whatever the text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 LIMIT = 8_000
-"""Characters after which an open block is cut."""
+"""The length of an open block, in characters, at which it is split."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _INDENTED_FENCE = re.compile(r"\s+(`{3,}|~{3,})([^`]*)$")
@@ -36,7 +36,7 @@ class Blocks:
         return "\n".join([*self._lines, "".join(self._partial)])
 
     def feed(self, piece: str) -> list[str]:
-        """The blocks that `piece` finishes."""
+        """The blocks that `piece` completes."""
         *lines, rest = piece.split("\n")
         for line in lines:
             self._partial.append(line)
@@ -51,7 +51,7 @@ class Blocks:
         return self._take()
 
     def finish(self) -> list[str]:
-        """The open block, whatever it lacks."""
+        """The open block, even if it is incomplete."""
         self._end_line()
         self._close()
         return self._take()
@@ -61,7 +61,7 @@ class Blocks:
         return finished
 
     def _begin_line(self, start: str) -> None:
-        """After a blank line, the first letter of a line may tell that a list is over."""
+        """After a blank line, the first character of a line may show that a list has ended."""
         if self._in_list() and not self._fence and not self._lines[-1].strip() and not _MAYBE_ITEM.match(start):
             self._close()
 
@@ -100,7 +100,7 @@ class Blocks:
                 self._close()
 
     def _blank(self, line: str) -> None:
-        """A blank line ends everything but a list, whose next item may follow."""
+        """A blank line ends every block but a list, which another item may continue."""
         if self._in_list():
             self._keep(line)
         else:
@@ -133,7 +133,7 @@ class Blocks:
         self._lines, self._size, self._fence = [], 0, ""
 
     def _cut(self) -> None:
-        """Finish what there is, and go on with what opened it: a fence stays a fence, a table keeps its header."""
+        """Split the open block, and repeat its opening: a code fence is reopened, a table gets its header again."""
         fence, again = self._fence, []
         if fence and not self._in_list():
             again = self._lines[:1]

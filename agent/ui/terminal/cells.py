@@ -1,4 +1,4 @@
-"""Text measured in the cells of a terminal, where a Chinese character takes two and an accent none."""
+"""Text measured in terminal cells: a Chinese character takes two, a combining accent none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORD = re.compile(r"\s*\S+|\s+$")
 
 
 def cut(text: str, width: int) -> str:
-    """`text`, or as much of it as fits with an ellipsis."""
+    """`text`, cut with an ellipsis if it is wider than that."""
     if cell_len(text) <= width:
         return text
     return (chop_cells(text, max(1, width - 1)) or [""])[0] + "…"
@@ -33,17 +33,17 @@ def wrap(line: str, width: int) -> list[str]:
 
 
 def first_rows(text: str, width: int, rows: int) -> list[str]:
-    """The first `rows` rows of `text`, wrapped at `width`, and one more if there are more."""
+    """The first `rows` rows of `text`, wrapped at `width`, and a row with an ellipsis if there are more."""
     width = max(2, width)
     head = text[: (rows + 1) * width].expandtabs(4)
     wrapped = [row for line in head.split("\n") for row in wrap(line, width)]
-    if len(text) > (rows + 1) * width:  # accents take no cell, so what was left out may have fitted
+    if len(text) > (rows + 1) * width:  # combining characters take no cell, so the rest may have fitted
         wrapped += ["…"] * (rows + 1 - len(wrapped))
     return wrapped[: rows + 1]
 
 
 def last_rows(text: str, width: int, rows: int) -> list[str]:
-    """The last `rows` rows of `text`, wrapped at `width`; no more of it is looked at than may be shown."""
+    """The last `rows` rows of `text`, wrapped at `width`; only as much of it is wrapped as can be shown."""
     width = max(2, width)
     wrapped: list[str] = []
     for line in reversed(text[-rows * width :].expandtabs(4).split("\n")):

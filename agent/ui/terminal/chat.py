@@ -1,4 +1,4 @@
-"""The chat: lines from the person become turns or commands, one after another, until they leave."""
+"""The chat: each line from the user runs a turn or a command, one after another, until the user leaves."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from agent.ui.terminal.screen import Reactions, Screen
 from agent.ui.terminal.watcher import Watcher
 
 HISTORY = "history"
-"""The file in the data folder that holds what was typed."""
+"""The name of the input history's file in the data folder."""
 
 _PATIENCE = 5.0
-"""Seconds that the screen may lag behind a turn that has ended."""
+"""Seconds to wait for the screen to show the end of a turn."""
 
 
 Opening = Callable[["Chat"], Awaitable[None]]
-"""What happens before the person has the floor."""
+"""Runs before the first line is read from the user."""
 
 
 async def chat(
     config: Config, options: Options, environment: Environment, opening: Opening | None = None, typed: str = ""
 ) -> ExitCode:
-    """Chat until the person leaves, or a signal or a lost terminal ends it. `typed` was typed before it began."""
+    """Chat until the user leaves, a signal arrives or the terminal is lost. `typed` was typed before the chat began."""
     outbox = Outbox()
     try:
         async with open_host(config, outbox, interactive=True) as host:
@@ -57,7 +57,7 @@ async def chat(
 
 
 class Chat:
-    """`screen`, `painter` and `host` are for the commands."""
+    """The state of a chat. `screen`, `painter` and `host` are used by the commands."""
 
     def __init__(self, host: Host, outbox: Outbox, options: Options, environment: Environment, typed: str) -> None:
         from prompt_toolkit.input import create_input
@@ -98,15 +98,15 @@ class Chat:
         self.screen.close()
 
     def say(self, text: str, style: str = "") -> None:
-        """Print a text above the prompt, whoever wrote it."""
+        """Print text above the prompt, cleaned."""
         self.screen.print(self.painter.text(clean(text).rstrip("\n"), self.screen.width, style))
 
     async def ask(self, form: FillForm) -> Answer:
-        """Ask for something that a command needs."""
+        """Ask the user for input that a command needs."""
         return await self.screen.ask(Filling(form))
 
     async def turn(self, message: UserMessage) -> None:
-        """One turn with the model, once the servers that are still starting are there or have failed."""
+        """Run one turn with the model, after all servers that are starting are ready or have failed."""
         try:
             await self._settled(flat(message.content))
         except HostError as error:
@@ -120,7 +120,7 @@ class Chat:
                 await self.watcher.caught_up(turns)
 
     async def take_line(self) -> None:
-        """Wait for the person's next line, and do what it says; Ctrl-C stops that and no more."""
+        """Wait for the user's next line, and run it; Ctrl-C cancels only what that line started."""
         line = await self._next()
         with anyio.CancelScope() as scope:
             self._scopes.append(scope)
@@ -132,7 +132,7 @@ class Chat:
         self._refresh()
 
     async def _answer(self, line: str) -> None:
-        """A turn about what the person typed, and the resources that they mention in it."""
+        """Run a turn with the line that the user typed and the resources that it mentions."""
         try:
             if has_mentions(line):
                 await self._settled(line)
@@ -158,7 +158,7 @@ class Chat:
         return line
 
     async def _settled(self, line: str) -> None:
-        """`line`, which cannot be answered before that, can be seen meanwhile. Ctrl-C skips the wait, not the turn."""
+        """Wait until no server is starting, showing `line` meanwhile. Ctrl-C skips the wait, not the turn."""
         with anyio.CancelScope() as scope:
             self._scopes.append(scope)
             self._waits_with = line
@@ -171,7 +171,7 @@ class Chat:
                 self._refresh()
 
     async def _listen(self) -> None:
-        """A signal ends the chat in good order."""
+        """A signal ends the chat cleanly."""
         if sys.platform == "win32":
             return
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGHUP) as received:
@@ -185,7 +185,7 @@ class Chat:
         self.screen.refresh()
 
     def _interrupt(self) -> bool:
-        """A line that was sent and not begun yet is stopped too: the screen takes it back."""
+        """Cancel what runs. If nothing does, True if lines are queued: the screen puts them back into the draft."""
         if not self._scopes:
             return bool(self.screen.region.queued)
         self._scopes[-1].cancel()

@@ -1,4 +1,4 @@
-"""The chat's slash commands: the same words as on the command line, typed into the chat."""
+"""The chat's slash commands: the commands of the command line, within the chat."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agent.ui.terminal.chat import Chat
 
 _FOLDED = 20
-"""Lines of the result of a tool called by hand that are shown."""
+"""Lines that are shown of the result of a tool called by a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Slash:
 
 
 async def obey(chat: Chat, line: str) -> None:
-    """Do what a line that begins with a slash says, or say why not."""
+    """Run a line that begins with a slash, or say why it cannot be run."""
     name, _, rest = line[1:].strip().partition(" ")
     chat.say(f"\n{clean_line(line)}", "bold cyan")
     try:
@@ -128,7 +128,7 @@ async def _prompt(chat: Chat, rest: str) -> None:
 
 
 async def _use_prompt(chat: Chat, name: str, typed: str) -> None:
-    """Get a prompt, with what is missing asked for, and put it to the model."""
+    """Get a prompt, after asking for missing arguments, and send it to the model."""
     arguments = read_texts(split_line(typed))
     offered = [one for one in chat.host.prompts() if name in (one.item.name, f"{one.server}/{one.item.name}")]
     wanted = offered[0].item.arguments if offered else None

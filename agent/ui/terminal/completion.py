@@ -1,4 +1,4 @@
-"""Completion of what is typed into the chat: commands and names at once, values as their servers suggest them."""
+"""Completion in the chat: commands and names are known locally, values are requested from their servers."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from agent.host.catalogue import Offered
     from agent.host.host import Host
 
-PAUSE = 0.25  # seconds without a key after which a server is asked, if nobody asked for it
+PAUSE = 0.25  # seconds without a key before a completion request is sent without Tab
 _MENTION = re.compile(r"(?<!\S)@(\S*)\Z")
 _PROMPT = re.compile(r"/(?:prompt|get_prompt) +(\S+) +(.*)|/([^\s:]+:\S+) +(.*)", re.DOTALL)
 _READING = re.compile(r"/(?:read|subscribe) +(\S*)")
 
 
 class ChatCompleter(Completer):
-    """`commands` are the names of the slash commands."""
+    """Completes the chat's input. `commands` are the names of the slash commands."""
 
     def __init__(self, host: Host, commands: Sequence[str]) -> None:
         self._host, self._commands = host, commands
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """What is known here."""
+        """Completions from local knowledge."""
         text = document.text_before_cursor
         if not text.startswith("/"):
             mention = _MENTION.search(text)
@@ -46,7 +46,7 @@ class ChatCompleter(Completer):
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion, None]:
-        """And what servers suggest, once the typing pauses or Tab was pressed."""
+        """Also the values that servers suggest, requested after a pause in typing or when Tab is pressed."""
         for one in self.get_completions(document, complete_event):
             yield one
         if not complete_event.completion_requested:
@@ -80,7 +80,7 @@ class ChatCompleter(Completer):
         return list(dict.fromkeys([str(one.item.uri) for one in self._host.resources()] + heads))
 
     def _mentioned(self, typed: str) -> Iterator[Completion]:
-        """A resource by its URI, or by a part of its name."""
+        """Resources by URI, or by a part of the name."""
         for one in self._host.resources():
             uri, name = str(one.item.uri), one.item.title or one.item.name
             fits = uri.startswith(typed) or typed.lower() in name.lower()
@@ -135,6 +135,6 @@ def _beginning(words: Iterable[str], typed: str) -> Iterator[Completion]:
 
 
 def _unique(named: list[tuple[str, str]]) -> list[str]:
-    """Each by its own name where that is enough, else with its server's."""
+    """Each name alone where it is unique, else qualified with its server's name."""
     names = [name for _, name in named]
     return [name if names.count(name) == 1 else f"{server}/{name}" for server, name in named]

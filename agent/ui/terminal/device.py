@@ -1,4 +1,4 @@
-"""The terminal itself, as prompt-toolkit's output."""
+"""The output device of prompt-toolkit."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 
 def terminal_output(stream: TextIO) -> Output:
-    """The screen behind `stream`."""
+    """A prompt-toolkit output that writes to `stream`."""
     if sys.platform == "win32":
         return create_output(stream)
     output = _Terminal.from_pty(stream, term=os.environ.get("TERM"))
-    # It is never asked where its cursor is: we do not need to know, and a late reply would end up as typed text.
+    # The terminal is never asked for its cursor position: it is not needed, and a late reply would be read as input.
     output.enable_cpr = False
     return output
 
 
 class _Terminal(Vt100_Output):
     def flush(self) -> None:
-        """A terminal that has gone away takes nothing any more; that its input has ended tells the application."""
+        """Ignore write errors of a terminal that is gone; the application learns of it from the end of its input."""
         try:
             super().flush()
         except OSError:
@@ -31,5 +31,5 @@ class _Terminal(Vt100_Output):
 
 
 def use_color(wanted: Literal["auto", "always", "never"], environ: Mapping[str, str]) -> bool:
-    """Whether to colour what is drawn; `NO_COLOR` counts unless the person said otherwise for this run."""
+    """Whether to use colour; `NO_COLOR` is respected unless the options of this run say otherwise."""
     return wanted == "always" or (wanted == "auto" and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb")

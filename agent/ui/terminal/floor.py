@@ -1,4 +1,4 @@
-"""Who may put a question: one at a time, and not while the person is typing something else."""
+"""A lock for asking questions: one at a time, and only while the user is not typing something else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Floor:
         self._keystrokes, self._taken = keystrokes, anyio.Lock()
 
     async def get(self) -> None:
-        """In the order in which it was asked for; at once where nobody has it and nobody types."""
+        """Acquire the lock, in the order of requests, then wait until the user has stopped typing."""
         try:
             self._taken.acquire_nowait()
         except anyio.WouldBlock:
@@ -24,5 +24,5 @@ class Floor:
             raise
 
     def leave(self) -> None:
-        """Whoever waits for it next may have it."""
+        """Release the lock."""
         self._taken.release()

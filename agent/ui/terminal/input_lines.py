@@ -1,4 +1,4 @@
-"""The lines that a person types on: how they look, what stands ready on them, what was typed before."""
+"""The input lines of the screen: their appearance, prefilled text and history."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.layout import BufferControl, Dimension, Window
 
 ENTRY_ROWS = 8
-"""Rows of a long text that is an answer; the rest of it is scrolled to."""
+"""Rows shown of a long answer that is being typed; the rest is scrolled."""
 
 
 def entry_rows(rows: int) -> Dimension:
-    """What an answer may have of a window of `rows`: a low one leaves most of them to the question."""
+    """The rows for an answer in a window of `rows`; in a low window the question gets most of them."""
     return Dimension(max=min(ENTRY_ROWS, max(1, rows // 4)))
 
 
@@ -34,7 +34,7 @@ def input_line(buffer: Buffer, mark: str, height: Callable[[], Dimension] | None
 
 
 def prefill(buffer: Buffer, text: str, *, selected: bool) -> None:
-    """`text` with the cursor at its end. If `selected`, typing replaces it, and an arrow key goes on from it."""
+    """Set `text` with the cursor at its end. If `selected`, typing replaces it, and an arrow key keeps it."""
     buffer.set_document(Document(text, len(text)))
     if selected and text:
         buffer.cursor_position = 0
@@ -45,9 +45,9 @@ def prefill(buffer: Buffer, text: str, *, selected: bool) -> None:
 
 
 def keep_typed(input: Input, text: str) -> bool:
-    """Have `text` typed into the next application that reads `input`, after what is left from the last one.
+    """Feed `text` to the next application that reads `input`, after any text left over from the last one.
 
-    Returns whether anything will be typed.
+    Returns whether there is any such text.
     """
     presses = get_typeahead(input)
     Vt100Parser(presses.append).feed_and_flush(text)
@@ -56,12 +56,12 @@ def keep_typed(input: Input, text: str) -> bool:
 
 
 def history_in(path: Path | None) -> History:
-    """What was typed before; only within this chat where it cannot be kept."""
+    """The history in the file at `path`; in memory only if the file cannot be used."""
     return InMemoryHistory() if path is None or unkept(path) else _Kept(path)
 
 
 def unkept(path: Path) -> str:
-    """Why nothing can be kept in the file at `path`, which is made for the owner's eyes only; empty if it can."""
+    """Why history cannot be saved at `path`, a file created with access for its owner only; empty if it can."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
@@ -72,7 +72,7 @@ def unkept(path: Path) -> str:
 
 
 class _Kept(FileHistory):
-    """A file that is lost in mid-chat costs what would have been read or written, and nothing else."""
+    """File history for which an error in reading or writing loses only the entries concerned."""
 
     def load_history_strings(self) -> Iterable[str]:
         with suppress(OSError):

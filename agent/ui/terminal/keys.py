@@ -1,4 +1,4 @@
-"""Which key does what. Everything else is prompt-toolkit's own line editing."""
+"""The key bindings; everything else is prompt-toolkit's own line editing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAB = CompleteEvent(completion_requested=True)
 
 
 def key_bindings(screen: Screen) -> KeyBindings:
-    """Enter sends; Alt-Enter, Esc Enter and Ctrl-J begin a new line, so that an unbracketed paste stays one message."""
+    """Enter sends; Alt-Enter, Esc Enter and Ctrl-J insert a newline, so that an unbracketed paste stays one message."""
     keys = KeyBindings()
     asked = Condition(lambda: screen.region.dialogue is not None)
     choosing = Condition(lambda: (dialogue := screen.region.dialogue) is not None and not dialogue.typing)
@@ -49,14 +49,14 @@ def key_bindings(screen: Screen) -> KeyBindings:
 
     @keys.add(Keys.BracketedPaste, filter=choosing)
     def _(event: KeyPressEvent) -> None:
-        """A paste is no answer."""
+        """A paste never answers a question."""
 
     keys.add("tab", filter=~asked)(lambda event: _complete(event, screen.draft))
     return keys
 
 
 def _complete(event: KeyPressEvent, buffer: Buffer) -> None:
-    """At once, so that a Tab typed fast counts too. What is not known here a server may know: it is asked beside."""
+    """Complete synchronously, so that a Tab typed fast has an effect. If nothing is known here, servers are asked."""
     if buffer.complete_state:
         buffer.complete_next()
     elif found := list(buffer.completer.get_completions(buffer.document, TAB)):
@@ -73,7 +73,7 @@ async def _ask(buffer: Buffer) -> None:
 
 
 def _offer(buffer: Buffer, found: list[Completion]) -> None:
-    """What is certain is filled in, else the choice is shown."""
+    """Insert the only completion, or what all of them have in common; else show them as a menu."""
     if len(found) == 1:
         buffer.apply_completion(found[0])
     elif certain := get_common_complete_suffix(buffer.document, found):

@@ -1,11 +1,11 @@
-"""A question that is higher than the window, one page after another: which page is on the screen, and which were."""
+"""A question that is higher than the window, shown in pages: the current page, and the pages shown so far."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 PAGE_DOWN, PAGE_UP = "\x1b[6~", "\x1b[5~"
-FORWARD = (" ", PAGE_DOWN, "\x1b[b")  # Space, Page Down, Down: as a key press is heard, in lower case
+FORWARD = (" ", PAGE_DOWN, "\x1b[b")  # Space, Page Down, Down: in lower case, as key presses arrive here
 BACK = (PAGE_UP, "\x1b[a", "\x7f", "\x08")  # Page Up, Up, Backspace
 
 Row = tuple[str, str]
@@ -13,7 +13,7 @@ Row = tuple[str, str]
 
 @dataclass(slots=True, eq=False)
 class Paging:
-    """Another question, or another window, begins at the first page; other keys below the same question do not."""
+    """Another question or window height starts at the first page; other keys below the same question do not."""
 
     at: int = 0
     _subject: list[Row] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Paging:
         return self._seen >= set(range(self.pages))
 
     def lay(self, subject: list[Row], keys: list[Row], height: int) -> None:
-        """Pages of `height` rows: what is asked, and at its end the keys, on one page if they fit on one."""
+        """Split into pages of `height` rows: the question, then the keys, which share a page if they fit on one."""
         if (subject, height) != (self._subject, self._height):
             self._subject, self._height, self.at, self._seen = subject, height, 0, set()
         *before, last = _cut(subject, height)
@@ -39,16 +39,16 @@ class Paging:
         self.at = min(self.at, self.pages - 1)
 
     def page(self) -> list[Row]:
-        """What is to be drawn now, and counts as seen."""
+        """The current page, which counts as seen from now on."""
         self._seen.add(self.at)
         return self._pages[self.at]
 
     def turn(self, pages: int) -> None:
-        """After the last comes the first."""
+        """Move by that many pages, wrapping around at either end."""
         self.at = (self.at + pages) % self.pages
 
     def hint(self, key: str = "Space") -> str:
-        """Where one is, and the key to go on with."""
+        """The page number, and the key for the next page."""
         last = self.at + 1 == self.pages
         return f"{self.at + 1}/{self.pages} {key}: {'from the top' if last else 'more'}"
 

@@ -1,4 +1,4 @@
-"""What happened, as text for a terminal: rich draws it, once, and it is never drawn again."""
+"""Renders events as text for a terminal with rich; each is drawn once and never redrawn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LOUD = ("warning", "error", "critical", "alert", "emergency")
 
 
 class Painter:
-    """Turns values whose texts are clean into ANSI text of `width` cells."""
+    """Renders values whose texts are cleaned as ANSI text of `width` cells."""
 
     def __init__(self, *, color: bool, verbose: bool = False) -> None:
         self._verbose = verbose
@@ -49,22 +49,22 @@ class Painter:
         )
 
     def ansi(self, renderable: RenderableType, width: int) -> str:
-        self._console.width = max(10, width)  # the screen's: else rich would believe COLUMNS before the terminal
+        self._console.width = max(10, width)  # else rich would prefer the variable COLUMNS to the terminal
         with self._console.capture() as capture:
             self._console.print(renderable, no_wrap=False)
         return _PADDED.sub("", capture.get())
 
     def text(self, text: str, width: int, style: str = "") -> str:
-        """`text` as it stands, wrapped at words."""
+        """`text` unformatted, wrapped at words."""
         return self.ansi(Styled(text, style), width)
 
     def markdown(self, text: str, origin: str = "") -> RenderableType:
-        """A finished block of a reply; a server's sample stands indented under that server's name."""
+        """A finished block of a reply; a reply to a sampling request is indented under the name of the server."""
         drawn = _Prose(text, code_theme="ansi_dark", hyperlinks=False)
         return Padding(drawn, (0, 0, 0, 4)) if origin else drawn
 
     def event(self, event: Event) -> RenderableType | None:
-        """What is worth a line above the prompt; None for what is shown elsewhere or not at all."""
+        """The lines above the prompt for an event; None for what is shown elsewhere or not at all."""
         match event:
             case TurnStarted(message):
                 return Styled("\n› ", "bold cyan") + Styled(message_text(message.content), "bold")
@@ -91,7 +91,7 @@ class Painter:
 
 
 class _Code(CodeBlock):
-    """Without a coloured box: it would be copied along, and break when the window gets narrower."""
+    """A code block without a coloured box, which would be copied with the code and break in a narrower window."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip()
@@ -100,7 +100,7 @@ class _Code(CodeBlock):
 
 
 class _Title(Heading):
-    """On the left, in bold, whatever its level."""
+    """A heading on the left, in bold, whatever its level."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.text.stylize("bold underline" if self.tag == "h1" else "bold")
@@ -137,9 +137,9 @@ def _tool(event: ToolFinished) -> RenderableType:
 
 def _settled(event: QuestionSettled) -> RenderableType | None:
     if event.verdict == "accept" and isinstance(event.question, ApproveTool):
-        return None  # the call itself tells
+        return None  # the result of the call shows it
     if event.by == "withdrawn" and isinstance(event.question, AwaitPage):
-        return None  # the server has said that the page is finished
+        return None  # the server has reported that the page is finished
     why = f": {event.why}" if event.why else ""
     verdict = "withdrawn" if event.by == "withdrawn" else _VERDICTS[event.verdict]
     if event.by == "policy" and isinstance(event.question, ApproveSampling) and event.verdict != "accept":

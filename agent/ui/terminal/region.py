@@ -1,4 +1,4 @@
-"""What stands at the bottom of the screen while it may still change, as plain lines of styled text."""
+"""The bottom region of the screen, which is redrawn as it changes, as plain lines of styled text."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from agent.ui.terminal.paging import BACK, FORWARD, Paging
 
 TAIL_ROWS = 8
 MOST_ROWS = 500
-"""Of one text in a question; a longer one is folded before."""
+"""The most rows of one text in a question; longer texts are folded earlier."""
 BAR = 20
 DRAFT_ROWS = 5
-"""Rows that are left to a message that is being typed."""
+"""Rows reserved for a message that is being typed."""
 
 _BELOW = ("error", "keys")
 _TITLE = "class:question.title"
 
 Fragment = tuple[str, str]
-"""A style of the application and a text."""
+"""A style class of the application, and a text."""
 
 
 @dataclass(slots=True, eq=False)
 class Running:
-    """A tool at work. `done` and `total` are in whatever unit it counts."""
+    """A running tool call. `done` and `total` are in the unit of its progress notifications."""
 
     title: str
     done: float = 0.0
@@ -42,7 +42,7 @@ class Running:
 
 @dataclass(slots=True, eq=False)
 class Region:
-    """The mutable state of the bottom of the screen."""
+    """The mutable state of the bottom region."""
 
     tail: str = ""
     thinking: str = ""
@@ -53,13 +53,13 @@ class Region:
     hint: str = ""
     status: str = ""
     shorter: tuple[str, ...] = ()
-    """What the status is where it does not fit, longest first."""
+    """Shorter forms of the status for narrow windows, longest first."""
     opening: tuple[str, ...] = ()
-    """A turn that cannot begin yet: what was typed, and what it waits for."""
+    """While a turn waits for servers that are starting: the line typed, and what it waits for."""
     paging: Paging = field(default_factory=Paging)
 
     def above(self, width: int, rows: int) -> list[Fragment]:
-        """Everything above the input line; at most `rows` lines, so that the input is always in sight."""
+        """Everything above the input line; at most `rows` lines, so that the input line always stays visible."""
         lines = self._around(width)
         if self.dialogue is None:
             lines += [("class:hint", "  A question waits until you stop typing.")] if self.waiting else []
@@ -72,13 +72,13 @@ class Region:
         return [*lines[len(lines) - min(len(lines), max(0, rows - len(asked))) :], *asked]
 
     def below(self, width: int) -> list[Fragment]:
-        """What stands under the line a question is answered on: what is wrong with it, and which keys there are."""
+        """The lines under the answer's input line: the error, and the available keys."""
         return [*self._below(width, "error"), *self._below(width, "keys")]
 
     def drawn(self, width: int, rows: int) -> tuple[list[Fragment], list[Fragment]]:
-        """What stands above the line that is typed on, and below it.
+        """The lines above the input line, and those below it.
 
-        `rows` are those of the window without the status, and without the line on which a question is answered.
+        `rows` excludes the status, and the line on which a question is answered.
         """
         if self._pages(width, rows):
             return self._page(width, rows)
@@ -90,19 +90,19 @@ class Region:
         return not self._pages(width, rows) or self.paging.all_seen
 
     def turn(self, key: str, width: int, rows: int) -> bool:
-        """Take a key that turns a page; False where it does not, as all of the question fits."""
+        """Handle a key that turns a page; False if it is no such key, or the whole question fits."""
         pages = (key in FORWARD) - (key in BACK)
         if turns := bool(pages) and self._pages(width, rows):
             self.paging.turn(pages)
         return turns
 
     def status_within(self, width: int) -> str:
-        """The status, or as much of it as matters most."""
+        """The longest form of the status that fits, cut if none does."""
         fitting = (status for status in (self.status, *self.shorter) if cell_len(status) <= width)
         return next(fitting, None) or cut((self.shorter or (self.status,))[-1], width)
 
     def _around(self, width: int) -> list[Fragment]:
-        """What goes on meanwhile."""
+        """What happens beside a question: streamed text, running tools, queued lines."""
         lines: list[Fragment] = []
         if self.tail or self.thinking:
             style = "class:tail" if self.tail else "class:thinking"
@@ -112,7 +112,7 @@ class Region:
         return lines + [("class:queued", cut(f"  queued: {clean_line(line)}", width)) for line in self.queued]
 
     def _pages(self, width: int, rows: int) -> bool:
-        """Lay the question out for a window of `rows`, if it is too high for that."""
+        """Split the question into pages if it is higher than `rows`. Returns whether it is."""
         if self.dialogue is None:
             return False
         title, between, field = self._asked(width)
@@ -134,14 +134,14 @@ class Region:
         return self.paging.page()[: max(1, rows - len(foot))], foot
 
     def _foot(self, width: int, rows: int) -> list[Fragment]:
-        """The keys stand below every page, or at the end of the last one if they took too much of a low window."""
+        """The rows below each page: the keys, or in a low window only the hint, with the keys after the last page."""
         keys, errors = self._below(width, "keys"), self._below(width, "error")
         pinned = keys if _are_pinned(keys, rows) else []
         hint = [("class:hint", cut(self.paging.hint(), width))]
         return [*(errors[: max(1, rows - len(pinned) - 1)] or hint), *pinned]
 
     def _foot_of_line(self, width: int, rows: int) -> list[Fragment]:
-        """What is wrong comes before the keys, which have one row here and all they need at the end of the pages."""
+        """For a typed answer: errors, then the page hint and the keys on one row; the pages end with the full keys."""
         _, _, field = self._asked(width)
         shown, _ = _first(self._below(width, "error"), rows - 1 - len(field), width)
         keys = [text for style, text in self.dialogue.lines() if style == "keys"] if self.dialogue else []
@@ -149,7 +149,7 @@ class Region:
         return [*shown, ("class:hint", hint)][: max(0, rows - 1)]
 
     def _asked(self, width: int) -> tuple[list[Fragment], list[Fragment], list[Fragment]]:
-        """Who asks, what stands between, and what is asked now: of a form, the field that is typed."""
+        """The title, what is between, and the current question: in a form, the current field."""
         lines = [line for line in self.dialogue.lines() if line[0] not in _BELOW] if self.dialogue else []
         titles = [number for number, (style, _) in enumerate(lines) if style == "title"]
         at = max(1, titles[-1]) if titles else 1
@@ -165,7 +165,7 @@ def _are_pinned(keys: list[Fragment], rows: int) -> bool:
 
 
 def _first(rows: list[Fragment], most: int, width: int) -> tuple[list[Fragment], list[Fragment]]:
-    """As many of `rows` as there is room for, at least one; and all of them once more if that leaves some out."""
+    """The rows that fit, at least one; and all rows again, for the pages, if some do not fit."""
     most = max(1, most)
     if len(rows) <= most:
         return rows, []
@@ -174,7 +174,7 @@ def _first(rows: list[Fragment], most: int, width: int) -> tuple[list[Fragment],
 
 
 def _rows(width: int, lines: list[Line]) -> list[Fragment]:
-    """Wrapped, and no text by much more than `MOST_ROWS` rows of it."""
+    """The lines wrapped; a single text gets little more than `MOST_ROWS` rows."""
     return [(f"class:question.{style}", row) for style, text in lines for row in first_rows(text, width, MOST_ROWS)]
 
 

@@ -1,4 +1,4 @@
-"""Every request of a server to the model, as a line: when, who, which model, at which step it ended and how."""
+"""A log of the servers' sampling requests: one line each with time, server, model, the step it ended at and how."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REFUSED: dict[Any, str] = {"decline": "you refused the", "cancel": "you cancell
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """`at` is in seconds since the epoch. `stopped_by` is what no person decided; `step` what a person said no to."""
+    """`at`: seconds since the epoch. `stopped_by`: the limit or policy that stopped it. `step`: what was refused."""
 
     event: SampleFinished
     at: float
@@ -43,7 +43,7 @@ class Sampled:
 
 
 def sample_lines(samples: list[Sampled]) -> list[str]:
-    """A line for each; those that the same limit stopped one after another have one together."""
+    """A line for each request; consecutive requests stopped by the same limit share one."""
     lines = []
     for _, group in groupby(enumerate(samples), key=_alike):
         (_, first), *more = group
@@ -57,7 +57,7 @@ def _alike(numbered: tuple[int, Sampled]) -> object:
 
 
 def sampled(event: SampleFinished, before: Event | None, at: float) -> Sampled:
-    """`before` is what happened right before it: a question that was settled ended it, unless it was accepted."""
+    """`before` is the event right before: a settled question that was not accepted is why the request ended."""
     if event.verdict == "limit":
         return Sampled(event, at, "request", event.why)
     if not isinstance(before, QuestionSettled) or type(before.question) not in _STEPS or event.verdict == "accept":

@@ -1,7 +1,7 @@
-"""One prompt-toolkit application for the whole chat: it owns the keyboard and the bottom of the screen.
+"""One prompt-toolkit application for the whole chat: it reads all keys and draws the bottom region of the screen.
 
-What is finished is written above it and never drawn again. The terminal stays raw all the while, so that Ctrl-C is a
-key, and typing ahead works.
+Finished output is written above the region and never redrawn. The terminal stays in raw mode throughout, so that
+Ctrl-C arrives as a key, and input typed ahead is kept.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ STATUS_ROWS = 1
 
 @dataclass(slots=True)
 class Reactions:
-    """What the chat does about the keys that are not the screen's own business."""
+    """Callbacks of the chat for keys that the screen does not handle itself."""
 
     send: Callable[[str], None]
     interrupt: Callable[[], bool]
-    """Stops what runs; False if nothing does."""
+    """Cancels what runs; False if nothing does."""
     leave: Callable[[], None]
 
 
@@ -80,7 +80,7 @@ class Screen:
         )
         self.draft.on_text_changed += lambda _: self._forget_hint()
         self.entry = Buffer(multiline=False, name="entry")
-        # It can have the focus: a question that wants a key and no text has no line to type on.
+        # It is focusable because a question answered by a single key has no input line to focus.
         self._region_window = Window(FormattedTextControl(self._above, focusable=True), dont_extend_height=True)
         self._entry_window = input_line(self.entry, "? ", lambda: entry_rows(self._output.get_size().rows))
         self.app = ReflowingApplication(
@@ -100,7 +100,7 @@ class Screen:
         return self._output.get_size().columns
 
     async def run(self) -> None:
-        """Show the prompt until `close`.
+        """Show the prompt until `close` is called.
 
         Raises:
             EOFError: the terminal is gone.
@@ -112,22 +112,22 @@ class Screen:
             self.app.exit()
 
     def print(self, text: str) -> None:
-        """Write ANSI text above the bottom region, for good."""
+        """Write ANSI text above the bottom region, permanently."""
         if text:
             self._rewrite(text)
 
     def refresh(self) -> None:
-        """Something in the region has changed."""
+        """Redraw after something in the region has changed."""
         self.app.invalidate()
 
     def shrink(self) -> None:
-        """Something in the region has gone: what is left moves up."""
+        """Redraw after something in the region was removed: the rest moves up."""
         self._rewrite("")
 
     async def ask(self, dialogue: Dialogue, address: str = "") -> Answer:
-        """Put a question in the input's place; one at a time, and not while the person is typing something else.
+        """Ask a question in place of the input line; one at a time, and only once the user has stopped typing.
 
-        Cancelling takes it off the screen. An `address` in it that no row holds stands above it too, in one piece.
+        Cancellation removes it. An `address` that is too wide for one row is also printed above it, unwrapped.
         """
         asked = Guarded(dialogue)
         async with self._next_to_ask(dialogue):
@@ -144,7 +144,7 @@ class Screen:
 
     @asynccontextmanager
     async def _next_to_ask(self, dialogue: Dialogue) -> AsyncIterator[None]:
-        """In the order in which they came; those that wait can be seen."""
+        """Wait for the lock, in the order of arrival; waiting questions are listed on the screen."""
         waiting = self.region.waiting
         waiting.append(dialogue)
         self.refresh()
@@ -159,7 +159,7 @@ class Screen:
             self._floor.leave()
 
     async def type_out(self, text: str, pause: float) -> None:
-        """Type `text` for the person to see, `pause` seconds before each letter; Enter counts from the last one on."""
+        """Type `text` visibly, with `pause` seconds before each character; Enter is ignored until the end."""
         self.draft.reset()
         self._typing = True
         for letter in text:
@@ -168,7 +168,7 @@ class Screen:
         self._typing = False
 
     def enter(self) -> None:
-        """The Enter key: send the draft, or answer what is asked."""
+        """The Enter key: send the draft, or answer the question."""
         self.region.hint = ""
         if dialogue := self.region.dialogue:
             if not dialogue.typing:
@@ -186,7 +186,7 @@ class Screen:
             self._reactions.send(text)
 
     def press(self, key: str) -> None:
-        """A key that a question takes instead of text."""
+        """A key for a question that takes single keys."""
         dialogue = self.region.dialogue
         if dialogue is None:
             return
@@ -200,13 +200,13 @@ class Screen:
             self._answer_moved(dialogue)
 
     def turn(self, key: str) -> bool:
-        """A key that turns a page of a question; False where there is no page to turn."""
+        """A key that turns a page of a question; False if it turned none."""
         turned = self.region.turn(key, self.width, self._rows)
         self.refresh()
         return turned
 
     def interrupt(self) -> None:
-        """Ctrl-C: answers a question with cancel, else stops what runs, else clears the line."""
+        """Ctrl-C: answers a question with cancel, else cancels what runs, else clears the line."""
         self.region.hint = ""
         if self.region.dialogue:
             self.press("cancel")
@@ -223,7 +223,7 @@ class Screen:
         self._reactions.leave()
 
     def restore_queued(self) -> None:
-        """Lines that wait for their turn go back into the draft."""
+        """Move queued lines back into the draft."""
         if self.region.queued:
             text = "\n".join([*self.region.queued, *filter(None, [self.draft.text])])
             self.region.queued.clear()
@@ -231,7 +231,7 @@ class Screen:
             self.shrink()
 
     def _struck(self, sender: object) -> None:
-        """A key that a question takes is no typing."""
+        """Count a key press as typing, unless it goes to a question."""
         if self.region.dialogue is None:
             self.keystrokes.struck()
 
@@ -245,7 +245,7 @@ class Screen:
             self._focus()
 
     def _focus(self) -> None:
-        """Give the keyboard to the question or back to the draft, which was kept as it was."""
+        """Move the focus to the question, or back to the draft, which is unchanged."""
         dialogue = self.region.dialogue
         if dialogue and dialogue.typing:
             prefill(self.entry, dialogue.prefill, selected=dialogue.is_default)
@@ -259,13 +259,13 @@ class Screen:
             self._output.write_raw(text.replace("\n", "\r\n"))
             self._output.flush()
             return
-        # prompt-toolkit's own run_in_terminal leaves raw mode meanwhile: keys typed then would be echoed, and Ctrl-C
-        # would be a signal.
+        # prompt-toolkit's run_in_terminal would leave raw mode: keys typed meanwhile would be echoed, and Ctrl-C would
+        # raise a signal.
         self.app.renderer.erase(leave_alternate_screen=False)
         self._output.write_raw(text.replace("\n", "\r\n"))
         self._output.flush()
         assert self.app.context is not None
-        self.app.render_counter += 1  # controls cache what they show by this number
+        self.app.render_counter += 1  # invalidates the controls' cached content, which is keyed by this counter
         self.app.context.copy().run(self.app.renderer.render, self.app, self.app.layout)
 
     def _layout(self) -> Layout:
@@ -281,7 +281,7 @@ class Screen:
 
     @property
     def _rows(self) -> int:
-        """All there are, but for the status and the line on which a question is answered."""
+        """The rows of the window without the status and without the line on which a question is answered."""
         rows, dialogue = self._output.get_size().rows, self.region.dialogue
         is_typed = dialogue is not None and dialogue.typing
         entry = self._entry_window.preferred_height(self.width, rows).preferred if is_typed else 0

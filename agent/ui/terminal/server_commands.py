@@ -1,4 +1,4 @@
-"""The slash commands about what servers may ask: whose samples there were, and which folders they may know."""
+"""The slash commands about requests from servers: their sampling requests, and the roots they may list."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GRANTED = {"sampling": "requests go out unasked", "review": "replies go back un
 
 
 async def sampling(chat: Chat, rest: str) -> None:
-    """What each server may ask of the model, and every request so far; `forget SERVER` takes back what it may."""
+    """What each server may request from the model, and its requests so far; `forget SERVER` revokes its grants."""
     word, _, server = rest.partition(" ")
     if word == "forget" and server.strip() in chat.host.connections:
         chat.host.grants.withdraw(server.strip(), "sampling", "review")
@@ -34,9 +34,9 @@ async def sampling(chat: Chat, rest: str) -> None:
 
 
 async def roots(chat: Chat, rest: str) -> None:
-    """The folders that servers may know of; `add FOLDER` and `remove FOLDER` change those for all servers.
+    """The roots that servers may list; `add FOLDER` and `remove FOLDER` change them for all servers.
 
-    `forget SERVER` takes back what was answered when it asked.
+    `forget SERVER` discards the user's answer to that server's request.
     """
     word, _, named = rest.partition(" ")
     known, named = chat.host.roots, named.strip()
@@ -56,7 +56,7 @@ async def roots(chat: Chat, rest: str) -> None:
 
 
 def _rights(host: Host, server: str) -> str:
-    """What the configuration says, and what the person granted beyond that."""
+    """The permissions from the configuration, and those that the user granted in addition."""
     approval = host.config.approval(server)
     lasting = {"for this session": host.grants.for_session(server), "always": host.grants.standing(server)}
     granted = [

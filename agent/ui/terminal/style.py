@@ -1,4 +1,4 @@
-"""What the parts of the screen look like."""
+"""The styles of the screen."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ STYLE = Style.from_dict(
 
 
 def lined(rows: Sequence[tuple[str, str]]) -> StyleAndTextTuples:
-    """Rows of styles and texts as one, with the line breaks between them."""
+    """Join rows of styled text with line breaks."""
     return [(style, f"{text}\n" if number < len(rows) else text) for number, (style, text) in enumerate(rows, 1)]

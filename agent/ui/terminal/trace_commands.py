@@ -1,4 +1,4 @@
-"""The slash commands about what passes between the chat and its servers: their messages, and changes of resources."""
+"""The slash commands that show MCP traffic and resource updates: the message trace, and subscriptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN = 10
 
 
 async def trace(chat: Chat, rest: str) -> None:
-    """Show each message as it passes, or the last ones that did."""
+    """Show each message as it is sent or received, or the last recorded ones."""
     word, _, count = rest.partition(" ")
     seen = chat.host.trace
     match word:
@@ -27,7 +27,7 @@ async def trace(chat: Chat, rest: str) -> None:
 
 
 async def subscribe(chat: Chat, rest: str) -> None:
-    """Without a URI: what is subscribed to."""
+    """Subscribe to a resource; without a URI, list the subscriptions."""
     if rest:
         server = await chat.host.subscribe(rest)
         chat.say(f"{server} tells when {rest} changes; /unsubscribe {rest} ends that.")

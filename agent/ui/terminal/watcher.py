@@ -1,4 +1,4 @@
-"""The one reader of the outbox in a terminal: events become lines and regions of the screen, questions dialogues."""
+"""The only reader of the outbox in a chat: it draws events on the screen, and turns questions into dialogues."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from agent.host.host import Host
 
 _THOUGHTS = 2_000
-"""Characters of the model's thinking that are kept to be seen."""
+"""Characters of the model's thinking that are kept for display."""
 
 
 class Watcher:
-    """Follows what happens. `turns` counts the turns whose end has been shown."""
+    """Shows the events of the outbox. `turns` is the number of turns whose end has been shown."""
 
     def __init__(
         self, screen: Screen, painter: Painter, on_change: Callable[[], None], host: Host | None = None
@@ -57,7 +57,7 @@ class Watcher:
         self._blocks, self._cleaner, self._origin = Blocks(), Cleaner(), ""
 
     async def follow(self, outbox: Outbox) -> None:
-        """What happens meanwhile is shown above a question; other questions wait behind it."""
+        """Read the outbox until it closes. Events are shown above an open question; further questions are queued."""
         try:
             async with anyio.create_task_group() as questions:
                 async for item in outbox.items:
@@ -71,13 +71,13 @@ class Watcher:
             self._turn_ended.set()
 
     async def caught_up(self, turns: int) -> None:
-        """Wait until the end of that many turns has been shown, or nothing will be shown any more."""
+        """Wait until the end of that many turns has been shown, or the outbox is closed."""
         while self._following and self.turns < turns:
             self._turn_ended = anyio.Event()
             await self._turn_ended.wait()
 
     def show(self, event: Event) -> None:
-        """Bring the screen up to date with `event`."""
+        """Update the screen for `event`."""
         match event:
             case TextArrived(text, origin):
                 self._text(text, origin)
@@ -98,7 +98,7 @@ class Watcher:
         self._before = event
 
     def _is_told(self, event: Event) -> bool:
-        """A limit that stops a server is told once, with the question that it answered, however often that goes on."""
+        """Whether `event` repeats what was shown: stops by the same limit are shown once, with the first question."""
         match event:
             case SampleFinished():
                 return bool(self.samples[-1].stopped_by)
@@ -134,7 +134,7 @@ class Watcher:
         self._on_change()
 
     async def _ask(self, pending: Pending) -> None:
-        """Put a question, unless and until nobody wants the answer any more."""
+        """Ask a question, until there is an answer or it is withdrawn."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(withdraw, pending, tasks.cancel_scope)
             address = spell(pending.question.url) if isinstance(pending.question, OpenUrl) else ""
