@@ -1,4 +1,4 @@
-"""Tools that the person has allowed for good: as they were then, on the server as it was configured then."""
+"""Permanent tool approvals, each bound to the tool's definition and the server's configuration."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from agent.host.remembered import Memory, identity
 if TYPE_CHECKING:
     import mcp_types as types
 
-SHOWN = 300  # characters of what changed
-KEPT_BEFORE = 20  # characters that show where
+SHOWN = 300  # characters of a changed text that are shown
+KEPT_BEFORE = 20  # characters of context before the first difference
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What an approval is given for: all that the model is told of a tool."""
+    """What an approval applies to: everything the model is told about a tool."""
 
     tool: str
     description: str
@@ -35,30 +35,30 @@ class Definition:
 
 
 def define(tool: types.Tool) -> Definition:
-    """A tool as the model is told of it."""
+    """The definition of a tool as shown to the model."""
     return Definition(tool.name, tool.description or tool.title or "", tool.input_schema)
 
 
 class Approvals:
-    """They are asked for at every call, so they are kept in memory until the file changes."""
+    """The permanent approvals. Checked at every call, so they are cached in memory until the file changes."""
 
     def __init__(self, path: Path, servers: Mapping[str, ServerTable]) -> None:
         self._memory, self._servers = Memory(path), servers
 
     def holds(self, server: str, definition: Definition) -> bool:
-        """Whether this very definition was allowed."""
+        """Whether exactly this definition has been approved."""
         before = self._remembered(server, definition.tool)
         return bool(before) and before.get("digest") == definition.digest
 
     def change(self, server: str, definition: Definition) -> str:
-        """What is new about a tool that was once allowed; empty where there is nothing to say."""
+        """What changed in a tool since it was approved, as a sentence; empty if unchanged or never approved."""
         before = self._remembered(server, definition.tool)
         if not before or before.get("digest") == definition.digest:
             return ""
         return f"You allowed this tool for good, but it has changed since: {_difference(before, definition)}."
 
     def keep(self, server: str, definition: Definition) -> None:
-        """Allow it from now on. What cannot be written is asked again in the next run."""
+        """Approve it permanently. If that cannot be written, the person is asked again in the next run."""
         entry = {**asdict(definition), "digest": definition.digest, "server": server}
         tools = {**self._tools(server), definition.tool: entry}
         with suppress(OSError):
@@ -93,7 +93,7 @@ def _difference(before: Mapping[str, Any], now: Definition) -> str:
 
 
 def _cut(text: str, other: str) -> str:
-    """`text` from shortly before the place where it begins to differ from `other`."""
+    """`text` from shortly before the first character that differs from `other`."""
     same = next((at for at, (one, two) in enumerate(zip(text, other, strict=False)) if one != two), None)
     begin = max(0, (min(len(text), len(other)) if same is None else same) - KEPT_BEFORE)
     shown = text[begin : begin + SHOWN]

@@ -1,4 +1,4 @@
-"""A page in the person's own browser, where neither this program nor a model can see what is typed there."""
+"""Opens a page in the person's browser, where neither this program nor a model can see what is entered."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from collections.abc import Awaitable, Callable
 from anyio import to_thread
 
 OPENING_SECONDS = 10.0
-"""A browser that is still starting then is taken to be opening the page."""
+"""Seconds; a browser that has not exited by then is assumed to be opening the page."""
 
 _PROGRAM = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
 
 OpenPage = Callable[[str], Awaitable[bool]]
-"""Opens an address that was agreed to. False if there is no browser to open it in."""
+"""Opens a URL that the person agreed to. False if no browser is available."""
 
 
 async def open_page(url: str) -> bool:
-    """Implements `OpenPage`, as the platform does it, or the environment's BROWSER.
+    """Implements `OpenPage` with the platform's default browser, or the one in the environment variable BROWSER.
 
-    It runs in a process of its own without our terminal, which some browsers write to and others would take over.
+    It runs in a separate process without our terminal: some browsers write to the terminal or take it over.
     """
     return await to_thread.run_sync(_open, url, abandon_on_cancel=True)
 

@@ -1,4 +1,4 @@
-"""The servers by hand: what they offer, and calls that a person or a program makes itself."""
+"""Direct access to the servers: what they offer, and calls made by a person or a program instead of a model."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ T = TypeVar("T")
 
 
 class ByHand:
-    """A tool or a prompt is named by its own name where that is unique, else by SERVER/NAME.
+    """A tool or a prompt is identified by its own name if that is unique, else by SERVER/NAME.
 
-    Whatever cannot be had raises HostError, whose text is a sentence for people.
+    All methods raise HostError if a request fails; its text is a sentence for people.
     """
 
     def __init__(self, servers: Servers, cutter: Cutter) -> None:
@@ -40,7 +40,7 @@ class ByHand:
         return self._servers.connections
 
     def servers(self) -> list[ServerView]:
-        """Every server, the disabled ones too."""
+        """Every server, including disabled ones."""
         return self._servers.views()
 
     async def settled(self) -> None:
@@ -55,7 +55,7 @@ class ByHand:
                 raise ServerUnavailable(f"The server {view.name} is required, but {view.state}: {view.detail}")
 
     async def reconnect(self, name: str) -> None:
-        """Stop a server if it runs and start it anew; `servers()` says how it went."""
+        """Stop the server if it runs, and start it again; `servers()` has the outcome."""
         await self._servers.reconnect(name)
 
     def tools(self, server: str | None = None) -> list[ToolView]:
@@ -77,7 +77,7 @@ class ByHand:
         server: str | None = None,
         progress: Progress | None = None,
     ) -> ToolResult:
-        """Call a tool by hand. That the tool failed is a result (`is_error`). `progress`: (done, total, note)."""
+        """Call a tool directly. A tool error is a result with `is_error`. `progress`: (done, total, message)."""
         tool = self.catalogue.find_tool(name, server)
         connection = self._servers[tool.server]
         patience = Patience(connection.table.timeout)
@@ -92,25 +92,25 @@ class ByHand:
         )
 
     async def read(self, uri: str, server: str | None = None) -> ReadResult:
-        """The contents of a resource; `server` is needed where several may have it."""
+        """The contents of a resource; `server` is required if several servers may have it."""
         connection = self._servers[self.catalogue.server_of(uri, server)]
         return await self._request(connection, f"the reading of {uri}", lambda c: c.read_resource(uri))
 
     async def attach(self, uri: str, server: str | None = None) -> tuple[Content, ...]:
-        """A resource as it is put into a message, marked with its URI, and cut like a tool's result."""
+        """A resource as content for a message, labelled with its URI and truncated like a tool result."""
         from agent.host.content import resource_of
 
         reading = await self.read(uri, server)
         return self._cutter.cut([resource_of(part) for part in reading.contents])
 
     async def subscribe(self, uri: str, server: str | None = None) -> str:
-        """Hear of a resource's changes as notices from now on. Returns the server's name."""
+        """Subscribe to a resource; updates are reported as notices. Returns the server's name."""
         connection = self._servers[self.catalogue.server_of(uri, server)]
         await self._told(connection, connection.subscribe(uri))
         return connection.name
 
     async def unsubscribe(self, uri: str, server: str | None = None) -> str:
-        """Returns the server's name."""
+        """Unsubscribe from a resource. Returns the server's name."""
         connection = self._servers[self.catalogue.server_of(uri, server)]
         await self._told(connection, connection.unsubscribe(uri))
         return connection.name
@@ -118,7 +118,7 @@ class ByHand:
     async def prompt(
         self, name: str, arguments: Mapping[str, str] | None = None, server: str | None = None
     ) -> PromptResult:
-        """A prompt filled in; `agent.host.content.messages_of` makes messages of a conversation of it."""
+        """The result of `prompts/get`; `agent.host.content.messages_of` converts it to messages of a conversation."""
         found = self.catalogue.find_prompt(name, server)
         connection = self._servers[found.server]
         return await self._request(

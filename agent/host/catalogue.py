@@ -1,4 +1,4 @@
-"""What all servers offer together, and finding one thing in it by name."""
+"""What all servers offer, and lookup by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T", bound="types.Tool | types.Resource | types.ResourceTemplate | t
 
 @dataclass(frozen=True, slots=True)
 class ToolView:
-    """A tool as people and scripts see it. `shown_as` is the name the model sees; schemas are the server's own."""
+    """A tool for people and scripts. `shown_as` is the name the model sees; the schemas are the server's own."""
 
     server: str
     name: str
@@ -33,7 +33,7 @@ class ToolView:
     annotations: dict[str, Any] | None
 
     def as_json(self) -> dict[str, Any]:
-        """With every key, in the protocol's spelling."""
+        """A JSON object with every key, in the protocol's spelling."""
         return {
             "server": self.server,
             "name": self.name,
@@ -48,7 +48,7 @@ class ToolView:
 
 @dataclass(frozen=True, slots=True)
 class Offered(Generic[T]):
-    """A resource, a template or a prompt, and the server it belongs to."""
+    """A resource, a resource template or a prompt, and the name of its server."""
 
     server: str
     item: T
@@ -66,9 +66,9 @@ Found = TypeVar("Found", bound=_Belonging)
 
 
 class Catalogue:
-    """What there is now. Each list may be narrowed to one server.
+    """The current offers of all servers. Each list may be limited to one server.
 
-    Every method raises ServerUnavailable where that server does not exist.
+    Every method raises ServerUnavailable if `server` does not exist.
     """
 
     def __init__(self, servers: Servers) -> None:
@@ -105,10 +105,10 @@ class Catalogue:
         return _one("prompt", self.prompts(server), name, server, lambda prompt: prompt.item.name)
 
     def server_of(self, uri: str, server: str | None = None) -> str:
-        """Whose resource it is: the only server it can be of, or else the only one that has resources at all.
+        """The server of a resource: the only one that `owners_of` finds, else the only one that has resources.
 
         Raises:
-            HostError: that is not certain.
+            HostError: there is no such server, or several.
         """
         if server is not None:
             return server
@@ -121,13 +121,13 @@ class Catalogue:
         raise HostError(f"Several servers may have {uri}: say which of {', '.join(candidates)}.")
 
     def owners_of(self, uri: str) -> list[str]:
-        """The servers that list this resource, or else those that have a template for it."""
+        """The servers that list this resource, else those with a matching template."""
         listing = [offered.server for offered in self.resources() if str(offered.item.uri) == uri]
         fitting = [offered.server for offered in self.templates() if _fits(offered.item.uri_template, uri)]
         return sorted(set(listing or fitting))
 
     def definition(self, server: str, tool: str) -> Definition | None:
-        """What an approval of a server's tool is given for; None if there is no such tool."""
+        """What an approval of a server's tool applies to; None if there is no such tool."""
         connection = self._servers.connections.get(server)
         offered = connection.offers.tools if connection else ()
         return next((define(one) for one in offered if one.name == tool), None)
@@ -165,7 +165,7 @@ def _fits(template: str, uri: str) -> bool:
 
 def _one(noun: str, found: Sequence[Found], name: str, server: str | None, name_of: Callable[[Found], str]) -> Found:
     matches: list[Found] = [item for item in found if name == name_of(item)]
-    if not matches and server is None:  # a name may itself hold a slash, so the whole is tried first
+    if not matches and server is None:  # a name may contain a slash, so the whole text is tried first
         matches = [item for item in found if name == f"{item.server}/{name_of(item)}"]
     if len(matches) == 1:
         return matches[0]

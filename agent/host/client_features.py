@@ -1,4 +1,4 @@
-"""The other direction: what a server may ask of us, answered by one function whatever the revision."""
+"""Answers requests from servers to the client (elicitation, sampling, roots), the same for every revision."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from agent.host.sampling.sampling import Sampling
 
 AnswerServer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
-"""Answers one server: (method, params) to a result. Raises McpError to refuse."""
+"""Answers a request of one server: (method, params) to a result. Raises McpError to return an error."""
 
 _OURS = ("progressToken", "mcp-chat/")
-"""Beginnings of keys in a request's `_meta` that are no business of whoever gets the result."""
+"""Prefixes of keys in a request's `_meta` that are not copied to the result."""
 
 
 class Chat:
-    """What servers may have to do with of the chat. It comes into being after they have been started, with `begin`.
+    """What server requests may use of the chat. Created before the servers start, and completed later by `begin`.
 
     `provider_for` opens PROVIDER/MODEL.
     """
@@ -49,20 +49,20 @@ class Chat:
         return self._host.model
 
     def turn(self) -> object:
-        """Tells one turn from the next."""
+        """A value that changes with each turn."""
         return self._host.occasion
 
     def messages(self) -> Sequence[Message]:
         return self._host.agent.conversation.messages
 
     def owner_of(self, name: str) -> str:
-        """The server of a tool, by what the model calls it."""
+        """The server of a tool, by the name that the model sees; "" if there is no such tool."""
         tool = self._toolbox.find(name)
         return tool.server if tool else ""
 
 
 class ClientFeatures:
-    """`interactive`: a person reads the outbox, and can be asked. `open_page` is how a page is opened for them."""
+    """`interactive`: a person reads the outbox and can be asked. `open_page` opens a page in their browser."""
 
     def __init__(
         self, config: Config, outbox: Outbox, chat: Chat, *, interactive: bool, open_page: OpenPage = open_page
@@ -75,12 +75,12 @@ class ClientFeatures:
 
     @cached_property
     def _sampling(self) -> Sampling:
-        from agent.host.sampling.sampling import Sampling  # not before the servers have been started
+        from agent.host.sampling.sampling import Sampling  # imported only after the servers have been started
 
         return Sampling(self._config, self._outbox, self._chat, self.grants, interactive=self._interactive)
 
     def capabilities(self, server: str) -> dict[str, Any]:
-        """What is declared to `server`: only what a person or the configuration can answer."""
+        """The client capabilities declared to `server`: only what a person or the configuration can answer."""
         declared: dict[str, Any] = {}
         approval = self._config.approval(server)
         if approval == "allow" or (self._interactive and approval != "deny"):
@@ -92,7 +92,7 @@ class ClientFeatures:
         return declared
 
     def answer(self, server: str) -> AnswerServer:
-        """What answers the requests of `server`."""
+        """The request handler for `server`."""
 
         async def answer(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
             await self._chat.begun.wait()
@@ -101,7 +101,7 @@ class ClientFeatures:
         return answer
 
     def hear(self, server: str, method: str, params: Mapping[str, Any]) -> None:
-        """What a server tells about what it asked."""
+        """Handle a notification that concerns an earlier request of `server`."""
         if method == "notifications/elicitation/complete":
             self._elicitation.complete(server, params)
 
@@ -124,7 +124,7 @@ class ClientFeatures:
 
 
 def _with_meta(result: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
-    """The `_meta` of a request goes back with its result: it says which task or conversation both belong to."""
+    """Copy the `_meta` of a request to its result: it says which task or conversation both belong to."""
     asked = params.get("_meta")
     kept = {key: value for key, value in asked.items() if not key.startswith(_OURS)} if isinstance(asked, dict) else {}
     return result | {"_meta": kept} if kept else result

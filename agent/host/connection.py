@@ -1,4 +1,4 @@
-"""One server: its life from start to end, and calls to it that never wait for ever."""
+"""One server: its connection from start to end, and requests with bounded waiting time."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ T = TypeVar("T")
 Start = Callable[["Connection"], None]
 
 OURSELVES = {"name": "mcp-chat", "version": __version__}
-LOGS = "info"  # and whatever is more severe
+LOGS = "info"  # this log level and more severe ones
 
 
 class Connection:
-    """`live` is one life, run as a task; `start` begins one. All else may be called at any time."""
+    """`live` runs one connection, as a task; the `start` argument schedules it. All else may be called at any time."""
 
     def __init__(self, name: str, surroundings: Surroundings, start: Start) -> None:
         config = surroundings.config
@@ -73,7 +73,7 @@ class Connection:
         self.ended.set()
 
     def begin(self) -> None:
-        """What is true from the moment it is decided to start it, before its task runs."""
+        """Set the state of a new connection, before its task runs."""
         self.settled, self.ended = anyio.Event(), anyio.Event()
         self._scope, self._stale = anyio.CancelScope(), set()
         self.lifeline = Lifeline(self._transport, self._trace.tap(self.name))
@@ -84,7 +84,7 @@ class Connection:
             self._outbox.emit(Noticed(self.name, "warning", PLAIN))
 
     async def live(self) -> None:
-        """Connect, watch, leave. However it ends, the state says how, and nobody is left waiting."""
+        """Connect, keep the lists fresh, disconnect. Always sets the final state and wakes all waiting tasks."""
         try:
             async with background() as tasks:
                 tasks.start_soon(self._limit_start)
@@ -101,7 +101,7 @@ class Connection:
             with self._scope:
                 async with self._connect() as client:
                     await self._watch(client)
-        except Exception as error:  # whatever it is, it is this server's: the others live on
+        except Exception as error:  # an error of any kind only affects this server
             self._fail(innermost(error))
 
     def _fail(self, error: Exception) -> None:
@@ -112,12 +112,12 @@ class Connection:
                 self._become("failed", f"{noise_told(self._transport)}{explained(error, self.table)}")
             case McpError() | Unreadable():
                 self._become("failed", f"It refused to be initialized: {error}")
-            case _:  # neither a transport nor a sign-in should raise it
+            case _:  # unexpected: neither a transport nor a sign-in should raise it
                 logger.debug("the server %s", self.name, exc_info=error)
                 self._become("failed", _broken(error))
 
     async def _limit_start(self) -> None:
-        """Whoever waits for the start hears at once that it failed; ending the process may take a little longer."""
+        """Fail the start on timeout at once for those waiting for it; ending the process may take longer."""
         with self._waits.patient(patience := Patience(self.table.connect_timeout)):
             await anyio.sleep_forever()
         if self.state == "starting":
@@ -127,9 +127,9 @@ class Connection:
 
     @asynccontextmanager
     async def _connect(self) -> AsyncIterator[Client]:
-        """A client that has been introduced and whose lists are known."""
+        """A connected client, after initialization and with the server's lists fetched."""
         async with self.lifeline.opened_ahead():
-            from agent.mcp.client.client import Client  # while the server starts, and not before
+            from agent.mcp.client.client import Client  # imported while the server starts
 
             async with (
                 Client(
@@ -151,12 +151,12 @@ class Connection:
                 yield client
 
     async def _ask_for_logs(self, client: Client) -> None:
-        """Beside everything else: newer servers log nothing unasked, and older ones may take their time to answer."""
+        """Set the log level concurrently: newer servers log only on request, and older ones may respond slowly."""
         with suppress(McpError, NotOffered, Unreadable, ConnectionLost):
             await client.set_logging_level(LOGS)
 
     async def _introduce(self, client: Client) -> None:
-        """Learn what it offers. How long one list takes is as good a measure of its latency as any."""
+        """Fetch the server's lists. The time for one of them is used as the measure of latency."""
         offers, started, self._latency = Offers(), anyio.current_time(), None
         for kind in FETCH:
             offers = await fetch(client, kind, offers, self._notice)
@@ -175,7 +175,7 @@ class Connection:
                 self._notice(f"The changes of {uri} are not told any more: {error}")
 
     async def _watch(self, client: Client) -> None:
-        """Keep the lists fresh until the server is gone, or is told to go."""
+        """Keep the lists fresh until the connection is lost or stopped."""
         async with background() as tasks:
             tasks.start_soon(self._refresh, client)
             await self.lifeline.lost.wait()
@@ -187,20 +187,20 @@ class Connection:
             self._turned_stale = anyio.Event()
             while self._stale:
                 kind = self._stale.pop()
-                with anyio.move_on_after(self.table.timeout), suppress(ConnectionLost):  # which ends `_watch` too
+                with anyio.move_on_after(self.table.timeout), suppress(ConnectionLost):  # which also ends `_watch`
                     self.offers = await fetch(client, kind, self.offers, self._notice)
             self._become("ready", str(self.offers))
 
     def stop(self) -> None:
-        """Begin to leave; `ended` is set when it is done."""
+        """Begin to disconnect; `ended` is set when that is done."""
         self._scope.cancel()
 
     async def request(self, what: str, send: Callable[[Client], Awaitable[T]], patience: Patience | None = None) -> T:
-        """Ask the server, waiting first if it is starting, and starting it once more if it was lost.
+        """Send a request, waiting first if the server is starting, and restarting it once if the connection was lost.
 
         Raises:
-            ServerUnavailable: it is not there, went away, or did not answer in time.
-            McpError: it answered with an error.
+            ServerUnavailable: it is not running, the connection was lost, or it did not respond in time.
+            McpError: it responded with an error.
         """
         client, patience = await self._usable(), patience or Patience(self.table.timeout)
         try:
@@ -212,17 +212,17 @@ class Connection:
             raise ServerUnavailable(f"{self.name}: {error}") from error
         except McpError:
             raise
-        except Exception as error:  # a transport that breaks down fails its calls, not those who make them
+        except Exception as error:  # if a transport fails unexpectedly, the request fails with this error
             raise ServerUnavailable(self._mask(f"{self.name}: {_broken(error)}")) from error
         raise ServerUnavailable(f"{self.name} did not answer {what} within {patience.limit}.")
 
     async def subscribe(self, uri: str) -> None:
-        """Hear of the resource's changes from now on. Raises as `request` does."""
+        """Subscribe to updates of the resource. Raises as `request` does."""
         await self.request(f"the subscription to {uri}", lambda client: client.subscribe(uri))
         self.subscriptions.add(uri)
 
     async def unsubscribe(self, uri: str) -> None:
-        """Raises as `request` does."""
+        """Unsubscribe. Raises as `request` does."""
         self.subscriptions.discard(uri)
         await self.request(f"the end of the subscription to {uri}", lambda client: client.unsubscribe(uri))
 
@@ -253,12 +253,12 @@ class Connection:
             self._features.hear(self.name, method, params)
 
     def _notice(self, text: str) -> None:
-        """Noise on stdout is counted anyway: its first is of interest to few."""
+        """Emit a warning. Invalid output on stdout has the level "info" only, as `noise` counts it anyway."""
         is_noise, self._noise_noticed = self._noise > self._noise_noticed, self._noise
         self._outbox.emit(Noticed(self.name, "info" if is_noise else "warning", self._mask(text)))
 
     def _note(self, text: str) -> None:
-        """For the server's author, and of interest to few."""
+        """Emit a notice of the level "info", mainly for the author of the server."""
         self._outbox.emit(Noticed(self.name, "info", self._mask(text)))
 
     def _become(self, state: State, detail: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What a project's file may start: only what the person has seen and agreed to, remembered by path and digest."""
+"""Consent to what a project's file would start, remembered by the file's path and a digest of each entry."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from agent.host.transports import is_local
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """A question to the person: may these entries of `path` be used?
+    """A question to the person: may these entries of the file at `path` be used?
 
-    `lines` show each of them exactly: a server's whole command line, where a model's key and words would be sent.
+    `lines` describe each entry exactly: a server's whole command line, or where a key and messages would be sent.
     """
 
     path: Path
@@ -29,12 +29,12 @@ class Consent:
 
 
 def digest(kind: str, name: str, raw: Any) -> str:
-    """What is agreed to: an entry as it stands in its file. Any change of it asks again."""
+    """What the consent applies to: an entry as written in its file. After any change the person is asked again."""
     return hashlib.sha256(json.dumps([kind, name, raw], sort_keys=True, default=str).encode()).hexdigest()
 
 
 def describe_server(name: str, table: ServerTable, raw: Mapping[str, Any]) -> str:
-    """The whole command line, or the address; what goes along as the file has it, as variables may be secret."""
+    """The whole command line or the URL; variables are shown unexpanded, as they may be secret."""
     if table.url is not None:
         headers = "".join(f", with {key}: {value}" for key, value in (raw.get("headers") or {}).items())
         return f"{name}: connects to {raw.get('url')}{headers}"
@@ -48,21 +48,21 @@ def describe_provider(name: str, table: ProviderTable) -> str:
 
 
 def leaves_this_machine(table: ProviderTable) -> bool:
-    """Whether using this provider sends the conversation to a host that the file names."""
+    """Whether this provider sends the conversation to a host that the file names."""
     return table.base_url is not None and not is_local(table.base_url)
 
 
 def agreed(remembered_in: Path, path: Path) -> frozenset[str]:
-    """The digests of what the person agreed to in the file at `path`; a damaged memory is none."""
+    """The digests of the entries in the file at `path` that the person agreed to; none if the record is damaged."""
     digests = remembered.read(remembered_in).get(str(path), [])
     return frozenset(digests) if isinstance(digests, list) else frozenset()
 
 
 def agree(consent: Consent) -> None:
-    """Remember that the person agreed. The next `resolve` starts those servers.
+    """Record that the person agreed. The next `resolve` starts those servers.
 
     Raises:
-        OSError: the memory cannot be written.
+        OSError: the record cannot be written.
     """
     files = remembered.read(consent.remembered_in)
     known = agreed(consent.remembered_in, consent.path)

@@ -1,6 +1,6 @@
-"""What servers send, as the model is shown it: every kind of content becomes something, and nothing fails.
+"""Converts content from servers for the model: every kind of content is converted, and nothing raises.
 
-Results are cut to a size (`Cutter`); what was cut off stays retrievable by an id for a while.
+Results are truncated (`Cutter`); the whole text of a truncated result can be read by an id for a while.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ EMPTY = "(empty result)"
 FOR_USER_ONLY = "(shown to the user only)"
 CHARACTERS_KEPT = 50_000_000
 SHARE_OF_HEAD = 0.75
-SHARED = 2  # results of full length: what calls made together may come to
-SHORT = 500  # characters; a result so short is shown whole, whatever its neighbours took
+SHARED = 2  # together, concurrent calls may return so many results of full length
+SHORT = 500  # characters; a result up to this length is never truncated
 
 
 def for_model(blocks: Iterable[Any]) -> list[Content]:
-    """Blocks that are meant for the user alone are left out (content annotations, `audience`)."""
+    """Blocks meant for the user alone (content annotation `audience`) are left out."""
     return [content_of(block) for block in blocks if not for_user_only(block)]
 
 
@@ -36,7 +36,7 @@ def for_user_only(block: Any) -> bool:
 
 
 def content_of(block: Any) -> Content:
-    """One block. What no model takes is described instead; a kind nobody knows is shown as it came."""
+    """Convert one block. A kind that no model accepts is described in text; an unknown kind is shown as JSON."""
     match block:
         case types.TextContent(text=text):
             return Text(text)
@@ -77,7 +77,7 @@ def _link(link: types.ResourceLink) -> str:
 
 
 def messages_of(prompt: PromptResult) -> list[UserMessage | AssistantMessage]:
-    """A server's prompt as a conversation; an assistant's words are text alone."""
+    """A server's prompt as messages of a conversation; an assistant message can only have text."""
     return [
         UserMessage((content_of(message.content),))
         if message.role == "user"
@@ -87,7 +87,7 @@ def messages_of(prompt: PromptResult) -> list[UserMessage | AssistantMessage]:
 
 
 def text_of(content: Iterable[Content]) -> str:
-    """Content as text alone, for readers that take nothing else."""
+    """Content as text, for readers that accept nothing else."""
     return "\n".join(part.text if isinstance(part, Text) else f"[{part.mime_type}]" for part in content)
 
 
@@ -98,9 +98,9 @@ def to_json(value: Any) -> str:
 
 
 class Cutter:
-    """Cuts results to `limit` characters of text, and keeps what it cut while there is room.
+    """Truncates results to `limit` characters of text, and keeps the full texts up to a total size.
 
-    Those of calls that run `together` come to `SHARED` times that in all, except for short ones.
+    The results of calls that run `together` may have `SHARED` times that in total, not counting short ones.
     """
 
     def __init__(self, limit: int) -> None:
@@ -111,7 +111,7 @@ class Cutter:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """The block in which a call is made and its result cut."""
+        """The block in which a call is made and its result truncated."""
         if not self._running:
             self._left = SHARED * self.limit
         self._running += 1
@@ -121,7 +121,7 @@ class Cutter:
             self._running -= 1
 
     def cut(self, content: Sequence[Content]) -> tuple[Content, ...]:
-        """`content` if its text fits, else its head, a marker that says how to read the rest, and its tail."""
+        """`content` if its text is short enough, else its beginning, a note on how to read the rest, and its end."""
         texts = [part.text for part in content if isinstance(part, Text)]
         limit = min(self.limit, max(self._left, SHORT)) if self._running else self.limit
         length = sum(map(len, texts))
@@ -139,10 +139,10 @@ class Cutter:
         return (shown, *(part for part in content if not isinstance(part, Text)))
 
     def read(self, id: str, offset: int) -> str:
-        """The next part of a result from `offset` on.
+        """The part of a result that begins at `offset`.
 
         Raises:
-            KeyError: it is not kept, or not any more.
+            KeyError: there is no such result, or it is not kept any more.
         """
         whole = self._kept[id]
         part, end = whole[offset : offset + self.limit], offset + self.limit

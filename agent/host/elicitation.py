@@ -1,4 +1,4 @@
-"""A server asks the person: a form to fill in, or a page to open (section "Client Features, Elicitation")."""
+"""Elicitation: a server requests a form or the opening of a page (section "Client Features, Elicitation")."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from agent.mcp.jsonrpc import INVALID_PARAMS, INVALID_REQUEST
 from agent.mcp.lifecycle import BEFORE_RETRY
 
 MOST_QUESTIONS = 50
-"""Of one server in one turn, answered or not; a server that asks more is stopped."""
+"""Maximum number of requests of one server in one turn, answered or not; further ones are refused."""
 PAGES_KEPT = 100
 
 
 class _Page:
-    """One that was opened; `finished` once the server has said so."""
+    """A page that was opened; `finished` is set by the server's completion notification."""
 
     def __init__(self, question: OpenUrl, turn: object) -> None:
         self.question, self.turn, self.finished = question, turn, anyio.Event()
 
 
 class Elicitation:
-    """`turn` tells turns apart: when its value changes, every server may ask anew."""
+    """`turn` identifies the turn: when its value changes, the count of requests starts again."""
 
     def __init__(
         self, config: Config, outbox: Outbox, turn: Callable[[], object], open_page: OpenPage, *, interactive: bool
@@ -44,7 +44,7 @@ class Elicitation:
         self._pages: OrderedDict[tuple[str, str], _Page] = OrderedDict()
 
     def capability(self, server: str) -> dict[str, Any]:
-        """The modes in which a question of `server` can be answered; empty if none."""
+        """The elicitation modes in which a request of `server` can be answered; empty if none."""
         answer = self._config.form_answer(server)
         refuses = answer in ("decline", "cancel")
         fills = answer == "defaults" or server in self._config.answers.get(answer, {})
@@ -55,7 +55,7 @@ class Elicitation:
         """The result of `elicitation/create`.
 
         Raises:
-            McpError: -32602 where the question may not be put to anybody.
+            McpError: -32602 if the request is invalid or not allowed.
         """
         self._count(server)
         message = params.get("message")
@@ -70,7 +70,7 @@ class Elicitation:
                 raise McpError(INVALID_PARAMS, f"there is no elicitation mode {mode!r}")
 
     def complete(self, server: str, params: Mapping[str, Any]) -> None:
-        """A server says that the person is done with one of its pages; of others it may say what it likes."""
+        """Handle `notifications/elicitation/complete` for a page of this server; ignored for any other."""
         page = self._pages.get((server, str(params.get("elicitationId"))))
         if page and not page.finished.is_set():
             page.finished.set()
@@ -92,7 +92,7 @@ class Elicitation:
         return {"action": "accept", "content": answer.content or {}}
 
     async def _visit(self, server: str, message: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Consent first, then the browser. That the person agreed is all that the server learns from us."""
+        """Ask for consent, then open the browser. The server is only told that the person agreed."""
         url, id = params.get("url"), params.get("elicitationId")
         if not isinstance(url, str):
             raise McpError(INVALID_PARAMS, "a page needs a url")
@@ -104,21 +104,21 @@ class Elicitation:
             self._refuse(server, f"the address {unsafe}")
         question = OpenUrl(server, message, address.url, address.place, address.warnings)
         if (page := self._pages.get((server, url))) and page.turn == self._turn():
-            return {"action": (await self._await_page(page)).verdict}  # it cannot wait, so it asks again instead
+            return {"action": (await self._await_page(page)).verdict}  # a repeated request: the server cannot wait
         answer = self._settled(question, refused(self._config, server)) or await self._outbox.ask(question)
         if answer.verdict != "accept":
             return {"action": answer.verdict}
         page = self._keep(server, url if id is None else str(id), question)
         if (answer.content or {}).get("open") is not False:
             await self._open(page)
-        if id is None or BEFORE_RETRY in (params.get("_meta") or {}):  # the call is not made again before that
+        if id is None or BEFORE_RETRY in (params.get("_meta") or {}):  # the call is only repeated after our response
             return {"action": (await self._await_page(page)).verdict}
         said = f"As long as the call goes on, it waits until you are done on {question.host}: {question.url}"
         self._outbox.emit(Noticed(server, "notice", said))
         return {"action": "accept"}
 
     async def _await_page(self, page: _Page) -> Answer:
-        """The person says that they are done with it, or gives up; or the server says it first."""
+        """Wait until the person says that they are done or gives up, or the server's completion notification."""
         asked = page.question
         question = AwaitPage(asked.server, asked.message, asked.url, asked.host)
         given: list[Answer] = []
@@ -149,7 +149,7 @@ class Elicitation:
         return page
 
     def _settled(self, question: Question, answer: Answer | None) -> Answer | None:
-        """What the configuration answers stands in the record like any other answer."""
+        """Report a question answered by the configuration like any other, with an event."""
         if answer is not None:
             self._outbox.emit(QuestionAsked(question))
             self._outbox.emit(QuestionSettled(question, answer.verdict, "policy", answer.why))

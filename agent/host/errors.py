@@ -1,4 +1,4 @@
-"""What can go wrong for somebody who uses the host by hand. Every text is a sentence for people."""
+"""Errors for callers of the host. Every text is a sentence for people."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from agent.mcp.protocol import MISSING_CAPABILITY, RESOURCE_NOT_FOUND, URL_ELICI
 
 
 class HostError(Exception):
-    """What was asked for is not there, or not to be had."""
+    """What was requested does not exist or is not available."""
 
 
 class ServerUnavailable(HostError):
-    """A server cannot be asked, or did not answer in time. The text names it."""
+    """A server is not connected or did not respond in time. The text names it."""
 
 
 def describe_error(error: McpError) -> str:
-    """A server's error as the model and people read it. Addresses that a person is to open are for nobody else."""
+    """A server's error as text for the model and people. URLs that a person is to open are left out."""
     if error.code == URL_ELICITATION_REQUIRED:
         return "The server wants a page opened in the browser first, and the person has not done that."
     if error.code == MISSING_CAPABILITY:
-        return error.message  # a sentence of the client's
+        return error.message  # a sentence written by the client
     if missing := _missing_resource(error):
         return missing
     data = "" if error.data is None else f" {json.dumps(error.data, ensure_ascii=False)}"
@@ -36,7 +36,7 @@ def describe_error(error: McpError) -> str:
 
 
 def _missing_resource(error: McpError) -> str | None:
-    """What was not found (section "Resources, error handling"). The stateless era has no code of its own for it."""
+    """The resource that was not found (section "Resources, error handling"). Stateless revisions have no code."""
     uri = error.data.get("uri") if isinstance(error.data, dict) else None
     is_that = error.code == RESOURCE_NOT_FOUND or (
         error.code == INVALID_PARAMS and isinstance(uri, str) and "resource" in error.message.lower()
@@ -45,7 +45,7 @@ def _missing_resource(error: McpError) -> str | None:
 
 
 def explained(error: ConnectionLost, table: ServerTable) -> str:
-    """Why there is no connection to a server, with what to do about it where the transport cannot know."""
+    """Why there is no connection to a server, with advice where the transport cannot give any."""
     if not isinstance(error, Unauthorized) or isinstance(error, NotSignedIn):
         return str(error)
     if holds_token(table):
@@ -54,8 +54,8 @@ def explained(error: ConnectionLost, table: ServerTable) -> str:
 
 
 def loss(name: str, table: ServerTable, error: ConnectionLost) -> str:
-    """Why a server does not answer. A process that cannot be asked is gone; of a URL that is not certain."""
+    """Why a server does not respond. A process that cannot be reached has ended; for a URL that is uncertain."""
     said = explained(error, table)
-    if isinstance(error, NotSignedIn):  # which names the server itself
+    if isinstance(error, NotSignedIn):  # whose text names the server
         return said
     return f"{name}: {said}" if table.url else f"The server {name} is gone: {said}"

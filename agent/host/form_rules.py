@@ -1,4 +1,4 @@
-"""What a form of a server may ask, and what it may not: it stays flat and short, and never asks for a secret."""
+"""Restrictions on a server's form: flat, limited in size, and without fields for secrets."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _UNLIKE_PYTHON = (
     (re.compile(r"(\\[wdsWDS])-(?!\])"), r"\1\\-"),
     (re.compile(r"\[\^\]"), r"[\\s\\S]"),
 )
-"""What JSON Schema's dialect of regular expressions (ECMA-262) writes differently, as something Python reads."""
+"""Replacements for regular expression syntax of ECMA-262 (JSON Schema's dialect) that Python does not have."""
 
 
 def form_objection(message: str, schema: Mapping[str, Any]) -> str | None:
-    """Why the form is not put to anybody, as the end of a sentence that begins with "the form"."""
+    """Why the form is not shown, as the end of a sentence that begins with "the form"; None if it is acceptable."""
     properties = schema.get("properties") or {}
     if schema.get("type") not in (None, "object"):
         return f"has a schema of type {_cut(schema.get('type'))}; a form is an object"
@@ -78,7 +78,7 @@ def _is_pattern(pattern: str) -> bool:
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> re.Pattern[str] | None:
-    """A server's pattern; None if Python cannot read it."""
+    """A server's pattern, compiled; None if Python cannot compile it."""
     try:
         with warnings.catch_warnings(action="ignore"):
             return re.compile(pattern)
@@ -91,7 +91,7 @@ def _cut(value: object) -> str:
 
 
 def _prose(message: str, properties: Mapping[str, Any]) -> str | None:
-    """Where a harmless field is explained by a request for something that is not."""
+    """The objection if the texts around otherwise harmless fields ask for a secret, else None."""
     is_asked = asks_for_secret(message)
     for name, rules in properties.items():
         is_text = _is_typed(rules) and rules.get("type") not in ("integer", "number")
@@ -101,7 +101,7 @@ def _prose(message: str, properties: Mapping[str, Any]) -> str | None:
 
 
 def _is_typed(rules: Mapping[str, Any]) -> bool:
-    """Whether a person types it, and does not choose it."""
+    """Whether its value is typed rather than chosen."""
     kind = rules.get("type")
     return (isinstance(kind, list) or kind in _TYPED) and not any(_choices(rules))
 

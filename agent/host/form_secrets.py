@@ -1,7 +1,7 @@
-"""Whether a field of a form asks for a secret, by the words of its name and of what is said about it.
+"""Whether a field of a form asks for a secret, judged by the words in its name and descriptions.
 
-The specification wants secrets asked on a page of the server's own, in the person's browser (section "Elicitation,
-URL mode"): what is typed into a form passes through this program.
+The specification requires secrets to be requested in URL mode, in the person's browser (section "Elicitation, URL
+mode"), because what is entered in a form passes through this program.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _WORDS = (
     "credentials", "token", "bearer", "apikey", "accesskey", "privatekey", "secretkey", "iban",
     "api key", "access key", "private key", "secret key", "signing key", "encryption key", "recovery key",
     "seed phrase", "recovery phrase", "credit card",
-    # of other languages
+    # other languages
     "passwort", "kennwort", "geheimzahl", "mot de passe", "mots de passe", "code secret", "contraseña", "contrasena",
     "clave de acceso", "clave secreta", "senha", "palavra passe", "parola d ordine", "parola chiave", "wachtwoord",
     "lösenord", "losenord", "adgangskode", "passord", "salasana", "hasło", "haslo", "heslo", "jelszó", "parolă",
@@ -26,18 +26,18 @@ _NUMBERS = (
     "otp", "totp", "2fa", "mfa", "cvv", "cvc", "pin code", "recovery code", "security code", "verification code",
     "one time code", "backup code", "2fa code", "card number", "card no", "ssn", "social security number",
 )  # fmt: skip
-"""Secrets that are typed as numbers too."""
+"""Secrets that may be numbers."""
 
 _UNSPACED = ("密码", "密碼", "口令", "密钥", "密鑰", "验证码", "驗證碼", "パスワード", "暗証番号", "認証コード",
              "비밀번호", "암호", "รหัสผ่าน")  # fmt: skip
-"""In scripts that put no spaces between words."""
+"""In scripts without spaces between words."""
 
 _HARMLESS = (
     "age", "budget", "count", "expiration", "expires", "expiry", "format", "hint", "kind", "length", "lifetime",
     "limit", "limits", "manager", "name", "policy", "question", "reset", "rotation", "rules", "santa", "scheme",
     "strength", "ttl", "type", "url", "usage",
 )  # fmt: skip
-"""What follows the word for a secret, where something about it is meant and not the secret itself."""
+"""Words which, following the word for a secret, show that something about it is meant and not the secret itself."""
 
 _ASKING = (
     "enter", "type", "paste", "provide", "give", "tell", "confirm", "fill in", "submit", "please", "what is",
@@ -61,12 +61,12 @@ _DENIED = re.compile(
 )
 _LAST = re.compile(rf"{_SECRET}$")
 _ABOUT = re.compile(rf"\b(?:{_any(_HARMLESS)})\b")
-_SHORT, _SHORTISH = 3, 5  # words; so short a description says what the field is
+_SHORT, _SHORTISH = 3, 5  # words; a description no longer than that says what the field is
 _NUMERIC = ("integer", "number")
 
 
 def is_secret(name: str, rules: Mapping[str, Any]) -> bool:
-    """Whether the field is named like a secret, or declared as one."""
+    """Whether the field's name or declaration says that it is a secret."""
     if rules.get("format") == "password" or rules.get("writeOnly") is True:
         return True
     titled = rules.get("title")
@@ -76,7 +76,7 @@ def is_secret(name: str, rules: Mapping[str, Any]) -> bool:
 
 
 def asks_for_secret(text: str) -> bool:
-    """Whether a sentence of `text` asks for a secret, and not one that says it wants none."""
+    """Whether a sentence of `text` asks for a secret; sentences saying that none is wanted do not count."""
     return any(_asks(spaced(sentence)) for sentence in re.split(r"[.?!,;:()\n。？！，、；：（）]", text))
 
 
@@ -91,6 +91,6 @@ def _asks(sentence: str) -> bool:
 
 
 def spaced(name: str) -> str:
-    """`githubApiKey` and `github_api_key` as words."""
+    """`githubApiKey` and `github_api_key` as separate words."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return " ".join(re.sub(r"[_\-/'’.]", " ", apart).lower().split())

@@ -1,4 +1,4 @@
-"""What the person has granted a server: for this session, or for good, remembered in the data folder."""
+"""What the person has granted a server: for this session, or permanently in the data folder."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from agent.host.config.models import ServerTable
 from agent.host.remembered import Memory, identity
 
 Grant = Literal["sampling", "review", "roots"]
-"""To use the model unasked, to get its replies unseen, to know the folders."""
+"""To use the model without approval, to get replies without review, to see the roots."""
 
 
 class Grants:
-    """A grant is bound to the server as it is configured: another command under the same name has none."""
+    """A grant is bound to the server's configuration: another command under the same name has no grants."""
 
     def __init__(self, path: Path, servers: Mapping[str, ServerTable]) -> None:
         self._memory, self._servers = Memory(path), servers
@@ -26,13 +26,13 @@ class Grants:
         return (server, grant) in self._session or grant in self.standing(server)
 
     def standing(self, server: str) -> list[str]:
-        """What is granted for good."""
+        """What is granted permanently."""
         entry = self._memory.read().get(self._identity(server))
         grants = entry.get("grants") if isinstance(entry, dict) else None
         return [grant for grant in grants if isinstance(grant, str)] if isinstance(grants, list) else []
 
     def take(self, server: str, grant: Grant, answer: Answer) -> None:
-        """Keep what an answer grants. What cannot be written holds for the session at least."""
+        """Record what an answer grants. If it cannot be written, it is valid for the session."""
         if answer.verdict != "accept" or answer.remember == "once":
             return
         self._session.add((server, grant))
@@ -40,12 +40,12 @@ class Grants:
             self._write(server, sorted({*self.standing(server), grant}))
 
     def for_session(self, server: str) -> list[str]:
-        """What is granted until the program ends, and not for good."""
+        """What is granted until the program ends, but not permanently."""
         standing = self.standing(server)
         return sorted(grant for name, grant in self._session if name == server and grant not in standing)
 
     def withdraw(self, server: str, *grants: Grant) -> None:
-        """These are not granted to it any more."""
+        """Revoke these grants."""
         self._session -= {(server, grant) for grant in grants}
         standing = self.standing(server)
         left = [grant for grant in standing if grant not in grants]

@@ -1,4 +1,4 @@
-"""The composition root: `open_host` builds the floors, and `Host` hands them out: a chat, and the servers by hand."""
+"""The composition root: `open_host` builds all parts, and `Host` gives access to the chat and to the servers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["Host", "HostError", "Reply", "ServerUnavailable", "open_host"]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """How a turn ended. `error` is a sentence, where `stop` is ERROR; `usage` counts servers' samples too."""
+    """How a turn ended. `error` is a sentence if `stop` is ERROR; `usage` includes servers' sampling requests."""
 
     text: str
     tool_calls: tuple[CallRecord, ...]
@@ -47,7 +47,7 @@ class Reply:
 
 
 class Host(ByHand):
-    """Made by `open_host`. What there is to be done by hand is in `ByHand`."""
+    """Made by `open_host`. Direct access to servers is in `ByHand`."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Host(ByHand):
 
     @property
     def occasion(self) -> tuple[int, int]:
-        """What tells one turn, or one call by hand, from the next."""
+        """A value that changes with each turn and each direct call."""
         turns = sum(isinstance(message, UserMessage) for message in self.agent.conversation.messages)
         return turns, self._calls
 
@@ -78,20 +78,20 @@ class Host(ByHand):
 
     @property
     def model(self) -> str:
-        """PROVIDER/MODEL, as the user writes it."""
+        """PROVIDER/MODEL, as written by the user."""
         return self.agent.provider.name
 
     async def set_model(self, label: str) -> None:
         """Use another model from the next turn on: PROVIDER/MODEL, or an alias.
 
         Raises:
-            ConfigError: there is no such provider, or it has no key; the model stays what it is.
+            ConfigError: there is no such provider, or it has no key; the model is not changed.
         """
         self.agent.provider = provider = self._providers.usable(label)
         self._providers.warm_up(provider.name)
 
     async def ask(self, message: str | UserMessage) -> Reply:
-        """One turn, once the servers have settled.
+        """Run one turn, after the servers have settled.
 
         Raises:
             HostError: a server marked `required` could not be reached.
@@ -110,7 +110,7 @@ class Host(ByHand):
         return Reply(said[-1].text if said else "", tuple(report.tool_calls), report.usage, ended.stop, error)
 
     async def roots_changed(self) -> None:
-        """Tell the servers that are there of changed `roots`, where their revision has a word for it."""
+        """Notify the connected servers of changed roots, if their revision has that notification."""
         for connection in self._servers.connections.values():
             if connection.client:
                 with suppress(HostError):
@@ -126,14 +126,14 @@ async def open_host(
     open_transport: OpenTransport = reach,
     open_page: OpenPage = open_page,
 ) -> AsyncIterator[Host]:
-    """Everything a chat needs, running: the servers of `config` start in parallel, and nothing waits for them here.
+    """Everything a chat needs. The servers of `config` start in parallel; this function does not wait for them.
 
-    Without an `outbox` the configuration answers every question at once, so that nothing ever waits for a reader.
-    `interactive` says that a person reads the outbox and can be asked; `open_page` opens a page that they agreed to.
-    Leaving stops all servers, in bounded time.
+    Without an `outbox` the configuration answers every question, so that no reader is needed.
+    `interactive`: a person reads the outbox and can be asked; `open_page` opens a page that they agreed to.
+    On exit all servers are stopped, in bounded time.
 
     Raises:
-        ConfigError: the model that is configured does not exist, or the trace cannot be written.
+        ConfigError: the configured model does not exist, or the trace cannot be written.
     """
     shown = outbox or Outbox(headless_policy(config))
     chat = config.settings.chat
@@ -147,7 +147,7 @@ async def open_host(
         sign_ins = SignIns(config, trace.hide, shown.ask if interactive else None, open_page)
         surroundings = Surroundings(config, shown, features, trace, verdicts, sign_ins, open_transport)
         async with open_servers(surroundings) as servers:
-            await servers.spawned()  # before an import makes everything slow
+            await servers.spawned()  # first, as the following import slows down everything else
             from agent.host.toolbox import HostToolbox
 
             approvals = Approvals(config.data_folder / "approvals.json", config.servers)

@@ -1,4 +1,4 @@
-"""A transport that tells its owner when the connection is open, what passes on it, and when and why it is lost."""
+"""A transport wrapper that reports when the connection opens, each message, and when and why it is lost."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from agent.mcp.envelope import Channel, ConnectionLost, Envelope, Inbound, Trans
 
 
 class Lifeline:
-    """Wraps a transport, to be given to a client in its place; each time it is entered it connects anew.
+    """Wraps a transport and is passed to the client in its place. Each time it is entered, it opens a new connection.
 
-    `opened` comes before the server has said anything. `lost` is about the newest connection.
+    `opened` is set before the first message of the server. `lost` refers to the newest connection.
     """
 
     def __init__(self, transport: Transport, tap: Tap) -> None:
@@ -28,17 +28,17 @@ class Lifeline:
 
     @property
     def key(self) -> str:
-        """Whom it leads to; empty for a connection that cannot be opened again."""
+        """Identifies the server; empty for a connection that cannot be opened again."""
         from agent.mcp.client.opening import key_of
 
         return key_of(self._transport)
 
     @asynccontextmanager
     async def opened_ahead(self) -> AsyncIterator[None]:
-        """Connect now: the client, which may take a while to come, finds the connection open.
+        """Connect before the client is created, which may take a while; the client then uses this connection.
 
         Raises:
-            ConnectionLost: there is no connection.
+            ConnectionLost: the connection could not be opened.
         """
         self._ahead = await self._transport.__aenter__()
         self.opened.set()

@@ -1,4 +1,4 @@
-"""A server's tool as the loop runs it."""
+"""Adapts a server's tool for the chat loop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class McpTool:
 
     @property
     def harmless(self) -> bool:
-        """Allowed for good as it stands, or only reading: the server's own word, which counts if the user trusts it."""
+        """Approved permanently with this definition, or `readOnlyHint` set by a server that the user trusts."""
         if self._approvals.holds(self.server, self._definition):
             return True
         annotations = self._tool.annotations
@@ -71,7 +71,7 @@ class McpTool:
             return ToolOutput(self._cutter.cut(self._content(result)), result.is_error)
 
     def _content(self, result: ToolResult) -> list[Content]:
-        """`structuredContent` repeats the content (specification, server/tools), so it counts only without any."""
+        """`structuredContent` repeats the content (specification, server/tools), so it is only used without any."""
         for block in result.content:
             if for_user_only(block):
                 self._outbox.emit(Noticed(self.server, "info", text_of([content_of(block)])))
@@ -80,7 +80,7 @@ class McpTool:
         return [Text(EMPTY if result.structured_content is None else to_json(result.structured_content))]
 
     def _check_output(self, result: ToolResult) -> None:
-        """What breaks the tool's own promise is worth a word; the model sees the result all the same."""
+        """Emit a notice if the result does not match the tool's output schema; the model gets the result anyway."""
         schema = self._tool.output_schema
         if schema is None or result.is_error:
             return

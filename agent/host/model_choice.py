@@ -1,4 +1,4 @@
-"""Which model answers, and why that one."""
+"""Chooses the chat's model, and says why."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOCK_MODELS = ("demo", "script")
 def provider_configs(
     tables: Mapping[str, ProviderTable | Disabled], environ: Mapping[str, str]
 ) -> dict[str, ProviderConfig | Disabled]:
-    """Every provider that can be named: the configured ones, and each kind by its own name without configuration."""
+    """Every available provider: the configured ones, and each kind under its own name without configuration."""
     known = {kind: ProviderTable() for kind in get_args(Kind)} | dict(tables)
     return {
         name: table if isinstance(table, Disabled) else _provider_config(name, table, environ)
@@ -27,9 +27,9 @@ def provider_configs(
 
 
 def _provider_config(name: str, table: ProviderTable, environ: Mapping[str, str]) -> ProviderConfig:
-    kind: Kind = table.kind or cast(Kind, name)  # a provider without a kind bears the name of one, or is left out
+    kind: Kind = table.kind or cast(Kind, name)  # a provider without `kind` is named like a kind, or has been disabled
     key = table.api_key.get_secret_value() if table.api_key else None
-    if key is None and table.base_url is None:  # the key in the environment is for the vendor's own address
+    if key is None and table.base_url is None:  # the key in the environment is only for the vendor's own URL
         key = environ.get(KEYS.get(kind, ""))
     return ProviderConfig(
         name,
@@ -48,10 +48,10 @@ def choose_model(
     aliases: Mapping[str, str],
     providers: Mapping[str, ProviderConfig | Disabled],
 ) -> tuple[str, str]:
-    """PROVIDER/MODEL, and a sentence that says why it is that one.
+    """PROVIDER/MODEL, and a sentence that says why it was chosen.
 
     Raises:
-        ConfigError: where it names no provider there is, or one that is disabled.
+        ConfigError: there is no such provider, or it is disabled.
     """
     if asked is not None:
         return resolve_label(asked, aliases, providers), f"{asked} was asked for."
@@ -65,10 +65,10 @@ def choose_model(
 
 
 def resolve_label(label: str, aliases: Mapping[str, str], providers: Mapping[str, ProviderConfig | Disabled]) -> str:
-    """PROVIDER/MODEL for what a person calls a model: that itself, or an alias.
+    """PROVIDER/MODEL for a label given by a person: the same text, or what an alias stands for.
 
     Raises:
-        ConfigError: where it names no provider there is, one that is disabled, or a mock that does not exist.
+        ConfigError: there is no such provider, it is disabled, or there is no such mock model.
     """
     full = aliases.get(label, label)
     name, _, model = full.partition("/")
@@ -82,6 +82,6 @@ def resolve_label(label: str, aliases: Mapping[str, str], providers: Mapping[str
         raise ConfigError(f"{full}: there is no provider {name!r}.{nearest(name, providers)}")
     if isinstance(provider, Disabled):
         raise ConfigError(f"{full} cannot be used: {provider.reason}")
-    if provider.kind == "mock" and model not in MOCK_MODELS:  # elsewhere only the provider itself can tell
+    if provider.kind == "mock" and model not in MOCK_MODELS:  # of other providers the models are not known here
         raise ConfigError(f"{full}: there is no such model.{nearest(model, MOCK_MODELS)}")
     return full

@@ -1,4 +1,4 @@
-"""What a server offers: its lists, fetched where it says that it has them, and kept up to date."""
+"""What a server offers: the lists of its declared capabilities, fetched and kept up to date."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ CHANGES = {
     "notifications/resources/list_changed": ("resources", "templates"),
     "notifications/prompts/list_changed": ("prompts",),
 }
-"""Which lists a notification makes stale."""
+"""The lists that each notification makes stale."""
 
 
 async def fetch(client: Client, kind: str, before: Offers, on_notice: Callable[[str], None]) -> Offers:
-    """`before` with one list renewed, if the server declared it. What it cannot give is empty, with a notice.
+    """`before` with one list fetched again, if the capability is declared. If that fails, it is empty, with a notice.
 
     Raises:
-        ConnectionLost: the server is gone.
+        ConnectionLost: the connection was lost.
     """
     try:
         found = tuple(await FETCH[kind](client))

@@ -1,4 +1,4 @@
-"""What of a configuration has no effect, said once to whoever watches."""
+"""Reports which parts of a configuration have no effect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agent.host.config.config import Config
 
 
 def tell_omissions(config: Config, outbox: Outbox) -> None:
-    """A server that is left out is one that failed. Of what awaits consent, whoever asks for that speaks."""
+    """A server left out is reported as failed. Entries that await consent are reported by whoever asks for it."""
     for notice in config.notices:
         outbox.emit(Noticed("", "warning", notice))
     for entry in config.disabled:

@@ -1,4 +1,4 @@
-"""What was asked for on the command line, as one frozen value."""
+"""The command line options, as one frozen value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a call may take: it may go on while it makes progress, and while the server waits for us."""
+"""The timeout of a call: extended by progress, and stopped while the server waits for a response of ours."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import anyio
 
 LONGEST_CALL = 3600.0
-"""Seconds that no call exceeds, whatever progress it reports; the time of our own answers is not counted."""
+"""Maximum duration of a call in seconds, whatever its progress; time spent on our own responses is not counted."""
 
 
 class Patience:
-    """A cancel scope whose deadline moves: `scope` is entered round the call."""
+    """The timeout of one call: a cancel scope with a moving deadline. Enter `scope` around the call."""
 
     def __init__(self, timeout: float) -> None:
         self.scope = anyio.CancelScope()
@@ -24,7 +24,7 @@ class Patience:
         self.resume()
 
     def restart(self) -> None:
-        """There was progress: the full timeout begins anew."""
+        """On progress: start the full timeout again."""
         running = self._since is not None
         self.pause()
         self._idle, self._has_progressed = self._timeout, True
@@ -32,7 +32,7 @@ class Patience:
             self.resume()
 
     def pause(self) -> None:
-        """The server waits for us: time stands still."""
+        """Stop the clock while the server waits for a response of ours."""
         if self._since is not None:
             passed = anyio.current_time() - self._since
             self._idle, self._total = self._idle - passed, self._total - passed
@@ -45,14 +45,14 @@ class Patience:
 
     @property
     def limit(self) -> str:
-        """What ended it, or will, as people say it after "within"."""
+        """The limit that applied or will apply, as text to follow "within"."""
         if self._total <= self._idle:
             return f"{LONGEST_CALL:g} s, the longest that any call may take"
         return f"{self._timeout:g} s" + (" of its last progress" if self._has_progressed else "")
 
 
 class Waits:
-    """Everything that one server is waited for."""
+    """All calls in progress on one server."""
 
     def __init__(self) -> None:
         self._patiences: set[Patience] = set()
@@ -60,7 +60,7 @@ class Waits:
 
     @contextmanager
     def patient(self, patience: Patience) -> Iterator[None]:
-        """The block ends when the patience does."""
+        """Run the block within the timeout of `patience`."""
         if self._questions:
             patience.pause()
         self._patiences.add(patience)
@@ -72,7 +72,7 @@ class Waits:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """The block is time in which the server waits for us: that of its own calls stands still."""
+        """While the block runs, the server waits for a response of ours: the timeouts of its calls are paused."""
         self._questions += 1
         for patience in self._patiences:
             patience.pause()

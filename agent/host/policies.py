@@ -1,4 +1,4 @@
-"""What is answered by configuration, where nobody is asked or nobody can be."""
+"""Answers given by the configuration, if the person need not or cannot be asked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agent.host.schemas import Unusable, mismatch
 
 
 def headless_policy(config: Config) -> Policy:
-    """Answers every question, so that nothing ever waits for a person: what needs one is refused, and `why` says so."""
+    """Answers every question without a person: what would need one is refused, and `why` says so."""
 
     def answer(question: Question) -> Answer | None:
         match question:
@@ -47,12 +47,12 @@ def headless_policy(config: Config) -> Policy:
 
 
 def _flags(tool: str) -> str:
-    """What allows a tool. A name that would say more than itself, to us or to a shell, is not to be copied."""
+    """The options that allow a tool. A name with `*` or a quote is not safe to put into a pattern."""
     return "--yes" if set(tool) & {"*", "'"} else f"--allow '{tool}' or --yes"
 
 
 def configured_answer(config: Config, form: FillForm) -> Answer | None:
-    """What the configuration answers to a form; None where the person is to be asked."""
+    """The configured answer to a form; None if the person is to be asked."""
     match config.form_answer(form.server):
         case "ask":
             return None
@@ -65,7 +65,7 @@ def configured_answer(config: Config, form: FillForm) -> Answer | None:
 
 
 def refused(config: Config, server: str) -> Answer | None:
-    """The refusal, where the configuration refuses all questions of `server`."""
+    """A refusal if the configuration refuses all elicitation of `server`, else None."""
     match config.form_answer(server):
         case ("decline" | "cancel") as verdict:
             return Answer(verdict, why=f"The configuration says to {verdict} the questions of {server}.")
@@ -74,7 +74,7 @@ def refused(config: Config, server: str) -> Answer | None:
 
 
 def fill(form: FillForm, given: dict[str, Any]) -> Answer:
-    """A form filled with `given` and with its own defaults; declined where that does not make it valid."""
+    """The form filled in with `given` and its own defaults; declined if the result is invalid."""
     properties = form.schema.get("properties")
     fields = properties if isinstance(properties, dict) else {}
     content = {
@@ -87,7 +87,7 @@ def fill(form: FillForm, given: dict[str, Any]) -> Answer:
 
 
 def form_fault(form: FillForm, content: dict[str, Any]) -> str | None:
-    """How `content` does not fit the form."""
+    """Why `content` is not valid for the form; None if it is."""
     try:
         return mismatch(content, form.schema, formats=True)
     except Unusable as error:

@@ -1,4 +1,4 @@
-"""What a model request comes to, in US dollars, where a price is known."""
+"""The cost of model requests in US dollars, if the price is known."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Prices:
         self._config = config
 
     async def cost(self, label: str, usage: Usage) -> float | None:
-        """Of a request to PROVIDER/MODEL; None if nobody knows its price, or the extra `prices` is not installed."""
+        """The cost of a request to PROVIDER/MODEL; None if the price is unknown or the extra `prices` not installed."""
         name, _, model = label.partition("/")
         provider = self._config.providers.get(name)
         if not isinstance(provider, ProviderConfig) or provider.kind == "mock":
             return None
-        table = await to_thread.run_sync(_table)  # which takes a third of a second to import
+        table = await to_thread.run_sync(_table)  # importing it takes a third of a second
         return _look_up(table, provider, model, usage) if table else None
 
     async def total(self, label: str, report: Report) -> float | None:
-        """Of a run whose replies came from PROVIDER/MODEL, with servers' samples; None unless all of it is known."""
+        """The cost of a run with PROVIDER/MODEL, with servers' sampling requests; None unless all of it is known."""
         costs = [await self.cost(label, usage) if usage else None for usage in report.replies]
         costs += [sample.cost for sample in report.samples if sample.usage or sample.cost is not None]
         known = [cost for cost in costs if cost is not None]

@@ -1,4 +1,4 @@
-"""Providers, opened when they are first needed and kept; a model without its key says so when it is asked."""
+"""Providers, opened on first use and kept open; a model without a key fails when it is first asked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Providers:
         """The provider of PROVIDER/MODEL, or of an alias.
 
         Raises:
-            ConfigError: there is none.
+            ConfigError: there is no such provider.
         """
         full = resolve_label(label, self._config.settings.models, self._config.providers)
         if full not in self._open:
@@ -32,10 +32,10 @@ class Providers:
         return self._open[full]
 
     def usable(self, label: str) -> Provider:
-        """As `get`, for somebody who can still choose another one.
+        """As `get`, for a caller that can still choose another one.
 
         Raises:
-            ConfigError: there is none, or it cannot be asked as things are.
+            ConfigError: there is no such provider, or it cannot be used at present, for example without a key.
         """
         provider = self.get(label)
         if isinstance(provider, _Unusable):
@@ -48,11 +48,11 @@ class Providers:
         return config
 
     def warm_up(self, full: str) -> None:
-        """Import the model's SDK beside everything else. A daemon thread: leaving never waits for it."""
+        """Import the model's SDK in a daemon thread, so that the program's exit does not wait for it."""
         config = self._config_of(full)
         if config.kind == "mock":
             return
-        import httpx2  # noqa: F401  # by this thread first: two that import one package may each get half of it
+        import httpx2  # noqa: F401  # now: importing it in two threads at once may give one a partial module
 
         threading.Thread(target=warm_up, args=(config,), name=f"import for {full}", daemon=True).start()
 
@@ -70,14 +70,14 @@ def _opened(full: str, config: ProviderConfig) -> Provider:
 
 
 class _Unusable:
-    """Stands for a model that cannot be asked, so that everything else works without it."""
+    """Replaces a model that cannot be used, so that everything else works without it."""
 
     def __init__(self, name: str, error: ProviderError) -> None:
         self.name, self.error = name, error
 
     async def stream(self, request: Request) -> AsyncGenerator[ProviderItem, None]:
         nothing: tuple[ProviderItem, ...] = ()
-        for item in nothing:  # a generator that never yields is still one
+        for item in nothing:  # makes this function a generator, although it yields nothing
             yield item
         raise self.error
 

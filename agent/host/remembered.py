@@ -1,4 +1,4 @@
-"""Small things remembered between runs: JSON objects in the data folder, each file replaced as a whole."""
+"""Data kept between runs: JSON objects in the data folder, each file replaced atomically."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agent.host.config.models import ServerTable
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What is remembered there; a missing or damaged file is an empty memory."""
+    """The object in the file; empty if the file is missing or damaged."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -23,10 +23,10 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def write(path: Path, data: Mapping[str, Any]) -> None:
-    """All or nothing, and for the owner's eyes only.
+    """Replace the file atomically, readable for its owner only.
 
     Raises:
-        OSError: the memory cannot be written.
+        OSError: the file cannot be written.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # created with mode 0600
@@ -40,7 +40,7 @@ def write(path: Path, data: Mapping[str, Any]) -> None:
 
 
 class Memory:
-    """One such file, read again only when somebody has replaced it."""
+    """One such file, cached, and read again only after it has been replaced."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -48,14 +48,14 @@ class Memory:
         self._data: Mapping[str, Any] = {}
 
     def read(self) -> Mapping[str, Any]:
-        """What is remembered there now."""
+        """The current object."""
         seen = _version(self._path)
         if seen != self._seen:
             self._seen, self._data = seen, read(self._path)
         return self._data
 
     def write(self, data: Mapping[str, Any]) -> None:
-        """As `write`."""
+        """As the function `write`."""
         write(self._path, data)
 
 
@@ -68,6 +68,6 @@ def _version(path: Path) -> tuple[int, ...] | None:
 
 
 def identity(server: str, table: ServerTable | None) -> str:
-    """What a server's permissions are kept under: another command under the same name is another server."""
+    """The key for a server's permissions: with another command under the same name it is another key."""
     way = [table.argv, table.cwd, table.url] if table else []
     return hashlib.sha256(json.dumps([server, way]).encode("utf-8", "surrogatepass")).hexdigest()

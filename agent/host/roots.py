@@ -1,6 +1,6 @@
-"""The folders a server may know of: those configured for it, and those for all that the person agrees to share.
+"""The roots of a server: folders configured for it, and folders for all servers that the person agrees to share.
 
-They are information, not a boundary: a server that runs on this machine can read what its user can (section "Roots").
+They are information, not access control: a local server can read whatever its user can (section "Roots").
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agent.host.grants import Grants
 
 
 class Roots:
-    """`shared` are for every server that the person agrees to; a server's own need no further word."""
+    """`shared` roots are for every server, with the person's consent; a server's own roots need no consent."""
 
     def __init__(self, config: Config, outbox: Outbox, grants: Grants, *, interactive: bool) -> None:
         self._config, self._outbox, self._grants = config, outbox, grants
@@ -27,7 +27,7 @@ class Roots:
         self._refused: set[tuple[str, tuple[str, ...]]] = set()
 
     def can_answer(self, server: str) -> bool:
-        """Whether it makes sense to declare them to `server`: a person may still add some."""
+        """Whether to declare the capability to `server`: also true if a person may add roots later."""
         return self._interactive or bool(self.own(server))
 
     def own(self, server: str) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ class Roots:
         return {"roots": [_root(Path(folder)) for folder in (*own, *shared)]}
 
     async def _may_share(self, server: str, folders: tuple[str, ...]) -> bool:
-        """What was refused is not asked again for the same folders."""
+        """A refusal is remembered for the same folders."""
         if self._grants.has(server, "roots"):
             return True
         if (server, folders) in self._refused:
@@ -60,7 +60,7 @@ class Roots:
             self._outbox.emit(Noticed(server, "notice", f"{said} /roots forget {server} changes that."))
 
     def standing(self, server: str) -> str:
-        """What was answered when `server` asked, as the end of a sentence; empty if nothing that lasts was."""
+        """The lasting answer given to `server`, as the end of a sentence; empty if there is none."""
         if "roots" in self._grants.standing(server):
             return "may always know them"
         if self._grants.has(server, "roots"):
@@ -68,12 +68,12 @@ class Roots:
         return "was refused, for this session" if any(name == server for name, _ in self._refused) else ""
 
     def forget(self, server: str) -> None:
-        """The person is asked again, whatever they answered before."""
+        """Forget the person's answer, so that they are asked again."""
         self._refused = {(name, folders) for name, folders in self._refused if name != server}
         self._grants.withdraw(server, "roots")
 
     def add(self, folder: str, cwd: Path) -> str:
-        """One more for all servers; its absolute path.
+        """Add a folder for all servers; returns its absolute path.
 
         Raises:
             HostError: there is no such folder.
@@ -86,10 +86,10 @@ class Roots:
         return str(path)
 
     def remove(self, folder: str, cwd: Path) -> str:
-        """One less for all servers; its absolute path.
+        """Remove a folder for all servers; returns its absolute path.
 
         Raises:
-            HostError: it is none of them.
+            HostError: it is not one of them.
         """
         path = str(absolute(folder, cwd))
         if path not in self.shared:

@@ -1,4 +1,4 @@
-"""Does a value fit a server's JSON Schema? Bounded in work, and never by way of the network."""
+"""Validates values against a server's JSON Schema, in bounded time and without network access."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ REFERENCES_FOLLOWED = 10_000
 NODES = 20_000
 DEEPEST = 64
 FRAMES_TO_SPARE = 450
-"""Stack frames that a schema of that depth may need until its next reference, and a value to be shown in an error.
+"""Maximum number of stack frames between two references in a schema, and for showing a value in an error.
 
-Python's own limit must never be met below the reference library: its native part takes the program down with it.
+Python's recursion limit must not be reached inside the `referencing` library: its native part would crash the process.
 """
 
 
 class Unusable(ValueError):
-    """The schema itself is at fault. The text is the end of a sentence that begins with what it belongs to."""
+    """The schema itself is invalid. The text is the end of a sentence that begins with what the schema belongs to."""
 
 
 class _TooMuch(Exception):
-    """Following references takes more work than any honest schema does."""
+    """Following the references takes more steps than any reasonable schema needs."""
 
 
 def mismatch(value: Any, schema: dict[str, Any], *, formats: bool = False) -> str | None:
-    """How `value` does not fit `schema`, as a sentence that names the place; None if it fits.
+    """Why `value` does not match `schema`, as a sentence that names the location; None if it does.
 
-    With `formats`, dates, addresses and the like are checked too, as far as that is possible here.
-    A schema that is no valid JSON Schema says nothing: what it describes is left to the server to judge.
+    With `formats`, formats such as dates and addresses are checked too, as far as the installed packages allow.
+    An invalid JSON Schema is not applied: validation is then left to the server.
 
     Raises:
-        Unusable: the schema is of an unknown dialect, refers to something outside of itself, or is too much work.
+        Unusable: the dialect is unknown, it refers to another document, or validation takes too many steps.
     """
     from jsonschema.exceptions import best_match
-    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # it ships no types
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # no types included
     from referencing.exceptions import Unresolvable
 
     kind = _dialect_of(json.dumps(schema))
     if kind is None:
         return None
     checker = kind.FORMAT_CHECKER if formats else None
-    # This registry holds the dialects themselves, and fetches nothing.
+    # This registry only has the dialects' own schemas, and never accesses the network.
     validator = _restricted(kind)(schema, registry=REGISTRY, format_checker=checker)
     try:
         error = best_match(validator.iter_errors(value))
@@ -65,7 +65,7 @@ def _sentence(error: ValidationError) -> str:
 
 @lru_cache(maxsize=512)
 def _dialect_of(text: str) -> Any:
-    """The validator class for a schema; None if it is no valid one."""
+    """The validator class for a schema; None if the schema is invalid."""
     from jsonschema.exceptions import SchemaError
 
     schema = json.loads(text)
@@ -122,9 +122,9 @@ def _unchecked(validator: Any, target: Any, instance: Any, schema: Any) -> Itera
 
 
 def _restricted(kind: Any) -> Any:
-    """The dialect without regular expressions: Python's may take for ever, and hold up everything meanwhile.
+    """The dialect without regular expressions: one of Python's may run for an unlimited time and block the event loop.
 
-    Where names are matched by patterns, what the patterns leave over cannot be told either.
+    With `patternProperties`, what they leave over (`additionalProperties`, …) cannot be checked either.
     """
     from jsonschema.validators import extend
 

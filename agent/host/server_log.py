@@ -1,4 +1,4 @@
-"""What a server logs, as a notice for the person (specification, server/utilities/logging)."""
+"""Converts a server's log message to a notice (specification, server/utilities/logging)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent.chat.events import Noticed
 
 
 def logged(server: str, params: Mapping[str, Any]) -> Noticed:
-    """The notice of one `notifications/message`, whatever is in it."""
+    """The notice for one `notifications/message`, whatever its params contain."""
     data, logger, level = params.get("data"), params.get("logger"), params.get("level")
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     said = f"{logger}: {text}" if isinstance(logger, str) and logger else text

@@ -1,4 +1,4 @@
-"""A server as people and scripts see it."""
+"""The state of a server, for people and scripts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ State = Literal["starting", "ready", "failed", "lost", "stopped"]
 
 @dataclass(frozen=True, slots=True)
 class ServerView:
-    """A server as it is now, without secrets.
+    """The current state of a server, without secrets.
 
-    `transport` is "stdio", "http" or "sse". `latency` is what one request took, in seconds; `noise` counts what it
-    printed on stdout that is no message, and `stderr` is the end of what it wrote there.
+    `transport` is "stdio", "http" or "sse". `latency` is that of one request, in seconds; `noise` counts invalid
+    output on stdout, and `stderr` is the end of the process's stderr output.
     """
 
     name: str

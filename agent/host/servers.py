@@ -1,4 +1,4 @@
-"""All servers: each in a task of its own, so that none can hold up or bring down another."""
+"""All servers, each in a task of its own, so that a failure or delay of one does not affect the others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Servers:
     def __getitem__(self, name: str) -> Connection:
         """
         Raises:
-            ServerUnavailable: there is none of that name, or it is disabled.
+            ServerUnavailable: there is no server of that name, or it is disabled.
         """
         if connection := self._connections.get(name):
             return connection
@@ -39,16 +39,16 @@ class Servers:
         raise ServerUnavailable(f"There is no server named {name!r}.{nearest(name, self._connections)}")
 
     def start(self, connection: Connection) -> None:
-        """Begin a life of it, unless one is under way."""
+        """Start its task, unless it is running."""
         if connection.ended.is_set():
             connection.begin()
             self._tasks.start_soon(connection.live)
 
     async def reconnect(self, name: str) -> None:
-        """Stop a server if it runs, start it anew, and wait until that has succeeded or failed.
+        """Stop a server if it runs, start it again, and wait until that has succeeded or failed.
 
         Raises:
-            ServerUnavailable: there is none of that name, or it is disabled.
+            ServerUnavailable: there is no server of that name, or it is disabled.
         """
         connection = self[name]
         connection.stop()
@@ -57,12 +57,12 @@ class Servers:
         await connection.settled.wait()
 
     async def spawned(self) -> None:
-        """Wait until every server's process has been started, or could not be."""
+        """Wait until every server's process has been started or failed to start."""
         for connection in self._connections.values():
             await connection.lifeline.opened.wait()
 
     async def settled(self) -> None:
-        """Wait for those still starting, each at most its `connect_timeout`."""
+        """Wait for the servers still starting, each at most its `connect_timeout`."""
         for connection in self._connections.values():
             await connection.settled.wait()
 
@@ -78,7 +78,7 @@ class Servers:
 
 @asynccontextmanager
 async def open_servers(surroundings: Surroundings) -> AsyncIterator[Servers]:
-    """All servers of the configuration, starting in parallel. Leaving stops them all, in order and in bounded time."""
+    """All configured servers, starting in parallel. On exit they are stopped in order, in bounded time."""
     async with background() as tasks:
         servers = Servers(surroundings, tasks)
         for connection in servers.connections.values():

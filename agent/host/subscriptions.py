@@ -1,4 +1,4 @@
-"""The resources of one server whose changes somebody wants to hear of."""
+"""The resource subscriptions of one server."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 
 from agent.mcp.uri_templates import is_within
 
-APART = 1.0  # seconds between two notices about one resource
+APART = 1.0  # minimum seconds between two notices about one resource
 
 
 class Subscriptions:
-    """URIs, kept while the server comes and goes."""
+    """The subscribed URIs, kept across reconnections."""
 
     def __init__(self) -> None:
         self._told: dict[str, float] = {}
@@ -27,7 +27,7 @@ class Subscriptions:
         self._told.pop(uri, None)
 
     def is_news(self, changed: str) -> bool:
-        """Whether a change of this resource, or of one below a subscribed one, is worth a word (once in a while)."""
+        """Whether to report an update of this resource (or of one below a subscribed one): at most one per interval."""
         now = time.monotonic()
         concerned = [uri for uri in self._told if is_within(changed, uri)]
         if not any(now - self._told[uri] >= APART for uri in concerned):

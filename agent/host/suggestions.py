@@ -1,4 +1,4 @@
-"""What an argument of a prompt or of a resource template may become, as its server suggests."""
+"""Completions for arguments of prompts and resource templates, requested from the server."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from agent.host.catalogue import Offered
 
-KEPT = 256  # answers
-FRESH = 30.0  # seconds for which one of them is as good as another
-PATIENCE = 3.0  # seconds for a server to answer
+KEPT = 256  # cached responses
+FRESH = 30.0  # seconds for which a cached response is used
+PATIENCE = 3.0  # seconds to wait for a response
 
 Question = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 
 
 class Suggestions:
-    """Asks servers that are there, and only if they declared that they can suggest; else there is nothing."""
+    """Asks connected servers that declare the `completions` capability; for others there are no suggestions."""
 
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
@@ -34,7 +34,7 @@ class Suggestions:
     async def for_prompt(
         self, prompt: Offered[types.Prompt], argument: str, value: str, known: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """`value` is what is typed so far, `known` the arguments that are settled."""
+        """`value` is the text typed so far, `known` the other arguments."""
         return await self._suggest(
             prompt.server, {"type": "ref/prompt", "name": prompt.item.name}, argument, value, known
         )
@@ -42,7 +42,7 @@ class Suggestions:
     async def for_template(
         self, template: Offered[types.ResourceTemplate], argument: str, value: str, known: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """As `for_prompt`, for a variable of the template."""
+        """As `for_prompt`, for a variable of a resource template."""
         ref = {"type": "ref/resource", "uri": template.item.uri_template}
         return await self._suggest(template.server, ref, argument, value, known)
 
@@ -63,7 +63,7 @@ class Suggestions:
         self, server: str, ref: Mapping[str, str], argument: str, value: str, known: Mapping[str, str]
     ) -> tuple[str, ...]:
         connection = self._servers[server]
-        if connection.state != "ready":  # nobody who types wants to start a server
+        if connection.state != "ready":  # typing an argument must not start a server
             return ()
         with anyio.move_on_after(PATIENCE):
             try:

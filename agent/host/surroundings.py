@@ -1,4 +1,4 @@
-"""What all connections share."""
+"""The dependencies shared by all connections."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ class Surroundings:
     open_transport: OpenTransport = reach
 
     def mask(self, text: str) -> str:
-        """`text` without any secret in it, be it configured or given to us."""
+        """`text` with every secret masked, whether configured or obtained by signing in."""
         return self.sign_ins.mask(self.config.mask(text))

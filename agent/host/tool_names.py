@@ -1,4 +1,4 @@
-"""Names for tools that every model accepts, unique among all servers and the same at every start."""
+"""Tool names that every model accepts, unique among all servers and the same in every run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _DIGITS = 8
 
 
 def shown_name(server: str, tool: str) -> str:
-    """`server__tool`, or that with a hash where it does not fit.
+    """`server__tool`, or a shortened form with a hash if that is not a valid name.
 
-    A server whose own name holds the separator, or ends with a part of it, always gets the hash: so no two pairs can
-    meet in one name, whatever other servers there are.
+    If the server's name contains the separator or ends with a part of it, a hash is always added, so that two different
+    pairs never get the same name, whatever other servers there are.
     """
     plain = f"{server}__{tool}"
     if "__" in server or server.endswith("_") or not _ACCEPTED.fullmatch(plain):
@@ -24,7 +24,7 @@ def shown_name(server: str, tool: str) -> str:
 
 
 def accepted_name(name: str) -> str:
-    """`name` if every model accepts it, else one like it with a hash."""
+    """`name` if every model accepts it, else a similar name with a hash."""
     return name if _ACCEPTED.fullmatch(name) else _hashed(name, name)
 
 

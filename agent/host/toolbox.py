@@ -1,4 +1,4 @@
-"""All tools there are now, and what the model is told about them."""
+"""All tools available now, and what the model is told about them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agent.host.servers import Servers
 from agent.mcp.errors import McpError
 
 OWN = "mcp-chat"
-"""What our own tools have for a server."""
+"""The server name used for the host's own tools."""
 
 READ_RESOURCE = ToolSpec(
     "read_resource",
@@ -52,7 +52,7 @@ Run = Callable[[dict[str, Any]], Awaitable[ToolOutput]]
 
 
 class OwnTool:
-    """A tool of the host itself. Implements `agent.chat.toolbox.Tool`."""
+    """A tool provided by the host itself. Implements `agent.chat.toolbox.Tool`."""
 
     def __init__(self, spec: ToolSpec, run: Run, *, harmless: bool) -> None:
         self.spec, self.server, self.name, self.harmless, self._run = spec, OWN, spec.name, harmless, run
@@ -65,15 +65,15 @@ class OwnTool:
 
 
 class HostToolbox:
-    """Implements `agent.chat.toolbox.Toolbox`. `system` is the user's own system prompt, `cutter` what results meet."""
+    """Implements `agent.chat.toolbox.Toolbox`. `system` is the user's own system prompt; `cutter` truncates results."""
 
     def __init__(self, servers: Servers, outbox: Outbox, approvals: Approvals, system: str, max_output: int) -> None:
         self._servers, self._outbox, self.approvals, self._system = servers, outbox, approvals, system
         self.cutter = Cutter(max_output)
-        # To read what a link names is to tell its server something, so it is approved like any other call.
+        # A resource link may carry data of the conversation to its server, so reading it needs approval like any call.
         self._read_resource = OwnTool(READ_RESOURCE, self._resource, harmless=False)
         self._read_result = OwnTool(READ_RESULT, self._result, harmless=True)
-        self._offers: list[Offers] | None = None  # those that `_tools` stand for
+        self._offers: list[Offers] | None = None  # those that `_tools` was built from
         self._tools: dict[str, Tool] = {}
 
     def tools(self) -> Sequence[Tool]:
@@ -83,7 +83,7 @@ class HostToolbox:
         return self._by_name().get(name)
 
     def _by_name(self) -> dict[str, Tool]:
-        """Built anew only when a server offers something else. Of tools with one name the first counts."""
+        """Rebuilt only when a server's offers change. Of several tools with one name the first is used."""
         offers = [connection.offers for connection in self._servers.connections.values()]
         if self._offers is None or any(now is not then for now, then in zip(offers, self._offers, strict=True)):
             self._offers, self._tools = offers, {}
@@ -99,7 +99,7 @@ class HostToolbox:
         linked = any(connection.offers.resources or connection.offers.templates for connection in connections)
         if linked:
             yield self._read_resource
-        if tools or linked:  # always, as a list that grew in mid-conversation would cost the provider's cache
+        if tools or linked:  # always: adding it in mid-conversation would invalidate the provider's cache
             yield self._read_result
 
     def system(self) -> str:

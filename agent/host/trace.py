@@ -1,4 +1,4 @@
-"""Every message of every server as it passes: lines in a file for programs, short ones for people."""
+"""Every message exchanged with every server: JSON lines in a file for programs, short lines for people."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from agent.providers.registry import SHORTEST_SECRET
 
 Direction = Literal["sent", "received"]
 Tap = Callable[[Direction, object], None]
-"""Sees what passes on one connection: an Envelope, a Closed, a Garbled or a ConnectionLost."""
+"""Called with each item of one connection: an Envelope, a Closed, a Garbled or a ConnectionLost."""
 
-KEPT = 200  # messages that can be looked at afterwards
-UNANSWERED = 1_000  # requests of one connection whose time is remembered
+KEPT = 200  # most recent messages, kept for display
+UNANSWERED = 1_000  # requests of one connection whose start time is kept
 LETTERS, ITEMS, DEPTH = 120, 8, 5  # of a value, in a line for people
-LINE = 600  # characters of all values in it
+LINE = 600  # maximum characters of all values in a line
 OTHER: Mapping[Direction, Direction] = {"sent": "received", "received": "sent"}
 
 
 class Trace:
-    """`shown` says whether each message is told to the person as it passes. The file is written line by line.
+    """`shown`: whether each message is also shown to the person at once. The file is written line by line.
 
     Raises:
         ConfigError: the file cannot be written.
@@ -46,7 +46,7 @@ class Trace:
         self._file = _open(path) if path else None
 
     def tap(self, server: str) -> Tap:
-        """What listens to one connection of `server`, from its beginning to its end."""
+        """The callback for one connection of `server`, to be used from its beginning to its end."""
         asked: dict[tuple[Direction, RequestId], float] = {}
 
         def passed(direction: Direction, item: object) -> None:
@@ -63,13 +63,13 @@ class Trace:
         return list(self._last)[-count:] if count else []
 
     def hide(self, secrets: Iterable[str]) -> None:
-        """From now on these secrets, too, stand nowhere in it."""
+        """Mask these secrets, too, from now on."""
         self._secrets = sorted({*self._secrets, *_as_written(secrets)}, key=len, reverse=True)
 
     def close(self) -> None:
         file, self._file = self._file, None
         if file:
-            with suppress(OSError):  # it could not be written before either
+            with suppress(OSError):  # writing has failed before
                 file.close()
 
     def _message(self, server: str, direction: Direction, message: Message, latency: float | None) -> None:
@@ -80,7 +80,7 @@ class Trace:
         self._tell(server, f"{'→' if direction == 'sent' else '←'} {_line(message)}{took}")
 
     def _oddity(self, server: str, item: Garbled | Closed | ConnectionLost) -> None:
-        """What is no message, but explains why none came."""
+        """Record an item that is not a message, but explains why none arrived."""
         match item:
             case Garbled(reason=reason, excerpt=excerpt):
                 seen: dict[str, Any] = {"garbled": excerpt, "reason": reason}
@@ -100,7 +100,7 @@ class Trace:
 
     def _write(self, line: bytes) -> None:
         if any(secret.encode() in line for secret in self._secrets):
-            line = to_json(self._masked(from_json(line)))  # within strings alone: what it leaves is JSON still
+            line = to_json(self._masked(from_json(line)))  # only within strings, so that the result is valid JSON
         assert self._file
         try:
             self._file.write(line + b"\n")
@@ -126,7 +126,7 @@ class Trace:
 
 
 def brief(value: Any, depth: int = DEPTH) -> Any:
-    """A JSON value cut to what a person takes in at a glance; however large it is, little of it is looked at."""
+    """A JSON value shortened for display; the time taken does not depend on its size."""
     if isinstance(value, str):
         return value if len(value) <= LETTERS else f"{value[:LETTERS]}… ({len(value):,} characters)"
     if isinstance(value, dict):
@@ -158,7 +158,7 @@ def _told(value: Any) -> str:
 
 
 def _without_envelope(value: Any) -> Any:
-    """What newer revisions repeat in every message would hide what is special about this one."""
+    """The params without what newer revisions repeat in every message."""
     meta = value.get("_meta") if isinstance(value, dict) else None
     if not isinstance(meta, dict):
         return value
@@ -172,7 +172,7 @@ def _written(value: Any) -> str:
 
 
 def _latency(asked: dict[tuple[Direction, RequestId], float], direction: Direction, message: Message) -> float | None:
-    """Seconds from the request to this answer, which went the other way."""
+    """Seconds from the request, sent in the other direction, to this response."""
     if isinstance(message, Request):
         while len(asked) >= UNANSWERED:
             del asked[next(iter(asked))]
@@ -188,13 +188,13 @@ def _head(server: str, direction: Direction) -> bytes:
 
 
 def _as_written(secrets: Iterable[str]) -> list[str]:
-    """Each as it is, and as it stands within JSON; the longest first, as one may be a part of another."""
+    """Each secret as it is and in JSON encoding; the longest first, as one may be a part of another."""
     long = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
     return sorted({*long, *(_written(secret)[1:-1] for secret in long)}, key=len, reverse=True)
 
 
 def _open(path: Path) -> BinaryIO:
-    """For the owner's eyes only."""
+    """Create or open the file, readable for its owner only."""
     try:
         return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
     except OSError as error:

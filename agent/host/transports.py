@@ -1,4 +1,4 @@
-"""How a server is reached: as a process of our own, or at a URL; and what can be seen of it from outside."""
+"""Creates the transport to a server (a child process or a URL), and reports what is known about it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from agent.mcp.transports.stdio import Noise, StdioTransport, stdio
 if TYPE_CHECKING:
     import httpx2
 
-SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about a failure
+SHOWN_OF_STDERR = 1_000  # characters of it included in a failure message
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 PLAIN = "Its address begins with http://: everybody on the way can read, and change, what is said. Use https://."
 
 
 def reach(table: ServerTable) -> Transport:
-    """The transport that a server's table asks for. Nothing is opened yet."""
+    """The transport for a server's configuration. Nothing is opened yet."""
     if table.url is None:
         return stdio(table.argv, env=table.environment, cwd=table.cwd)
     from agent.mcp.transports.http_client import http
@@ -29,7 +29,7 @@ def reach(table: ServerTable) -> Transport:
 
 
 def sign(transport: Transport, access: httpx2.Auth | None) -> None:
-    """From now on, every request of a transport that makes requests is signed by `access`."""
+    """Make `access` authorize every request of an HTTP transport; others are not changed."""
     if access is not None:
         from agent.mcp.transports.http_client import HttpTransport
 
@@ -38,12 +38,12 @@ def sign(transport: Transport, access: httpx2.Auth | None) -> None:
 
 
 def is_local(url: str) -> bool:
-    """Whether what is sent there stays on this machine."""
+    """Whether the URL's host is this machine."""
     return _hostname(url) in LOOPBACK
 
 
 def is_readable_on_the_way(url: str | None) -> bool:
-    """Whether everybody between here and the server can read what is said."""
+    """Whether requests to the URL are unencrypted and leave this machine."""
     return url is not None and url.lower().startswith("http://") and not is_local(url)
 
 
@@ -55,7 +55,7 @@ def _hostname(url: str) -> str | None:
 
 
 def kind_of(table: ServerTable, transport: Transport) -> str:
-    """ "stdio", "http", or "sse" for the HTTP transport of old."""
+    """ "stdio", "http", or "sse" for the older HTTP+SSE transport."""
     if table.url is not None:
         from agent.mcp.transports.http_client import HttpTransport
 
@@ -64,18 +64,18 @@ def kind_of(table: ServerTable, transport: Transport) -> str:
 
 
 def noise_of(transport: Transport) -> int:
-    """How much a process printed on stdout that is no message."""
+    """The number of invalid lines that a process wrote to stdout."""
     return transport.noise.count if isinstance(transport, StdioTransport) else 0
 
 
 def noise_told(transport: Transport) -> str:
-    """A sentence about that, and a blank behind it; nothing if there was none."""
+    """A sentence about those lines, followed by a space; empty if there were none."""
     noise = transport.noise if isinstance(transport, StdioTransport) else Noise()
     return f"It printed {noise.last!r} on stdout, which is no message. " if noise.count else ""
 
 
 def too_slow(transport: Transport, limit: str) -> str:
-    """A sentence about a server that was not ready within `limit`, with what is known of why."""
+    """A sentence about a server that was not ready within `limit`, with possible reasons."""
     if isinstance(transport, StdioTransport) and transport.exit_reason:
         return f"{transport.exit_reason} Started once more, it did not answer within {limit}."
     stderr = stderr_of(transport).strip()[-SHOWN_OF_STDERR:]
@@ -84,5 +84,5 @@ def too_slow(transport: Transport, limit: str) -> str:
 
 
 def stderr_of(transport: Transport) -> str:
-    """The end of what a process wrote on stderr."""
+    """The end of what a process wrote to stderr."""
     return transport.stderr_tail if isinstance(transport, StdioTransport) else ""

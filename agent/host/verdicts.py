@@ -1,4 +1,4 @@
-"""Which revision a server was found to speak, remembered between runs so that it need not be probed again."""
+"""The protocol revision that each server was found to speak, kept between runs so that it need not be probed again."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ KEPT = 500  # servers
 
 
 class Verdicts:
-    """Keys are command lines or addresses. They may hold secrets, so only a digest of them is written."""
+    """Keys are command lines or URLs. They may contain secrets, so only digests of them are written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def get(self, key: str) -> str | None:
-        """The revision that was found last; None if that is not known."""
+        """The revision found last; None if unknown."""
         revision = remembered.read(self._path).get(_digest(key))
         return revision if isinstance(revision, str) else None
 
     def set(self, key: str, revision: str) -> None:
-        """Remember it, if that is possible: without it the server is only asked once more."""
+        """Record it if possible; otherwise the server is only probed again in the next run."""
         known = remembered.read(self._path)
         if known.get(_digest(key)) == revision:
             return

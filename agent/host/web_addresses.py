@@ -1,4 +1,4 @@
-"""Addresses that a server wants opened: where they really lead, and what about them is odd."""
+"""Checks URLs that a server wants opened: which host they lead to, and what is suspicious about them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _FAMILIAR = (
     "amazon", "anthropic", "apple", "atlassian", "dropbox", "facebook", "github", "gitlab", "google", "linkedin",
     "microsoft", "netflix", "notion", "openai", "paypal", "salesforce", "slack", "stripe", "twitter", "whatsapp",
 )  # fmt: skip
-"""Names that others like to be taken for."""
+"""Names that are often imitated."""
 
 _SHARED = ("ac", "co", "com", "edu", "gob", "gouv", "gov", "ltd", "me", "ne", "net", "nom", "or", "org", "plc")
-"""Where a country keeps the names of many owners, as in co.uk: the label before it is whose they are."""
+"""Second-level labels shared by many owners, as in co.uk: the label before it identifies the owner."""
 
 _HOSTED = (
     "amazonaws.com", "appspot.com", "azurewebsites.net", "blogspot.com", "cloudfront.net", "firebaseapp.com",
@@ -28,19 +28,19 @@ _HOSTED = (
     "onrender.com", "pages.dev", "surge.sh", "trycloudflare.com", "vercel.app", "web.app", "windows.net",
     "workers.dev",
 )  # fmt: skip
-"""Where anybody can have a page under a name of their choice."""
+"""Domains under which anybody can register a name of their choice."""
 
 _ALIKE = str.maketrans("0134578@аеорсхукіјѕԁԛԝгьӏɡıοαρντκυ", "oleastbaaeopcxykijsdqwrblgioapvtku")
-"""Digits, and Cyrillic and Greek letters, as the Latin letter that they look like."""
+"""Digits, Cyrillic and Greek letters, with the Latin letter that they resemble."""
 
 
 class UnsafeAddress(ValueError):
-    """It must not be opened. The text is the end of a sentence that begins with "the address"."""
+    """The URL must not be opened. The text is the end of a sentence that begins with "the address"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`host` as it is asked for, in ASCII; `port` where it is not the usual one."""
+    """`host` in ASCII (IDNA); `port` if it is not the scheme's default."""
 
     url: str
     host: str
@@ -49,16 +49,16 @@ class Address:
 
     @property
     def place(self) -> str:
-        """Host and port: where it leads."""
+        """Host and port."""
         host = f"[{self.host}]" if ":" in self.host and self.port else self.host
         return f"{host}:{self.port}" if self.port else host
 
 
 def read_address(url: str) -> Address:
-    """Only what leads to a web page, looked at without asking anybody for it (section "Elicitation, URL mode").
+    """Parse a web address without connecting to it (section "Elicitation, URL mode").
 
     Raises:
-        UnsafeAddress: it is no web address, or hides what it is.
+        UnsafeAddress: it is not a web address, or is misleading.
     """
     if len(url) > LONGEST:
         raise UnsafeAddress(f"is longer than {LONGEST:,} characters")
@@ -97,7 +97,7 @@ def _warnings(parts: SplitResult, host: str, port: int | None) -> Iterator[str]:
 
 
 def _likenesses(host: str) -> Iterator[str]:
-    """A name that looks like a familiar one, or that has one where it says nothing about whose page it is."""
+    """Names that resemble a well-known one, or contain one in a place that does not identify the owner."""
     labels = host.split(".")
     at = len(labels) - _suffix(labels)
     *before, owner = labels[:at] or labels
@@ -114,7 +114,7 @@ def _likenesses(host: str) -> Iterator[str]:
 
 
 def _suffix(labels: list[str]) -> int:
-    """How many labels at the end say nothing about whose the name is: "org", "co.uk", "github.io"."""
+    """The number of labels at the end that do not identify the owner: "org", "co.uk", "github.io"."""
     if len(labels) > 2 and ".".join(labels[-2:]) in _HOSTED:
         return 2
     return 2 if len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SHARED else 1
@@ -126,7 +126,7 @@ def _looks_like(label: str, name: str) -> bool:
 
 
 def _plain(label: str) -> str:
-    """The label as a hasty eye reads it."""
+    """The label with look-alike characters replaced."""
     bare = "".join(char for char in unicodedata.normalize("NFKD", label) if not unicodedata.combining(char))
     return bare.casefold().replace("rn", "m").replace("vv", "w").translate(_ALIKE)
 

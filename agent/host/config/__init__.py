@@ -1,1 +1,1 @@
-"""What a person may configure: files (`files`, `json`) to entries, entries to models (`models`, `servers`), merged."""
+"""The configuration: files (`files`, `json`) give entries, validated as models (`models`, `servers`) and merged."""

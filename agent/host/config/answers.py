@@ -1,4 +1,4 @@
-"""Files of answers to servers' questions: JSON objects by server, then by field."""
+"""Files with predefined answers to elicitation: JSON objects by server, then by field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Answers = dict[str, dict[str, dict[str, Any]]]
 def read_answers(path: Path) -> dict[str, dict[str, Any]]:
     """
     Raises:
-        ConfigError: where the file cannot be read or has another shape.
+        ConfigError: the file cannot be read or has another structure.
     """
     try:
         data = parse_jsonc(path.read_text("utf-8-sig"))

@@ -1,4 +1,4 @@
-"""From files, options and the environment to one frozen configuration."""
+"""Combines files, options and the environment into one immutable configuration."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ __all__ = ["Config", "ConfigError", "Consent", "Disabled", "agree", "load_config
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All that is decided before anything starts.
+    """The complete configuration, determined before anything starts.
 
-    `disabled` are entries left out, each with its reason; `consent` is what the person must agree to before more
-    servers start; `notices` are sentences for the person; `model_reason` says why it is that `model`; `trace` is the
-    file for all messages. `added` are the servers of --server; `files` are the options that lead to all others again.
+    `disabled` has the entries left out, each with its reason; `consent` is what the person must agree to before further
+    servers start; `notices` are sentences for the person; `model_reason` says why `model` was chosen; `trace` is the
+    file for all messages. `added` are the servers from --server; `files` are the options that name the files used.
     """
 
     settings: Settings
@@ -59,16 +59,16 @@ class Config:
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     def mask(self, text: str) -> str:
-        """`text` without any secret of this configuration in it."""
+        """`text` with every secret of this configuration masked."""
         return config_values.mask(text, self.secrets)
 
     def approval(self, server: str) -> Approval:
-        """How a sampling request of `server` is decided."""
+        """The approval mode for sampling requests of `server`."""
         table = self.servers.get(server)
         return (table.sampling if table else None) or self.settings.sampling.approve
 
     def form_answer(self, server: str) -> str:
-        """How a form of `server` is answered: one of `ANSWERS`, or the path of a file in `answers`."""
+        """How elicitation forms of `server` are answered: one of `ANSWERS`, or the path of a file in `answers`."""
         table = self.servers.get(server)
         return (table.elicitation if table else None) or self.settings.elicitation.answer
 
@@ -84,20 +84,20 @@ class Config:
 
 
 def load_config(path: str | Path | None = None) -> Config:
-    """The configuration of one file; without `path`, of the user's and the project's files.
+    """The configuration from one file; without `path`, from the user's and the project's files.
 
     Raises:
-        ConfigError: where it cannot be used. A fault within one server or provider disables that one only.
+        ConfigError: the configuration is invalid. An error in one server or provider only disables that one.
     """
     options = Options(config=Path(path) if path is not None else None)
     return resolve(options, os.environ, Path.cwd())
 
 
 def resolve(options: Options, environ: Mapping[str, str], cwd: Path, agreed_to: Consent | None = None) -> Config:
-    """What options, files and environment come to, together. `agreed_to` holds for this time, remembered or not.
+    """Combine options, files and environment. `agreed_to` is valid for this run, whether or not it is remembered.
 
     Raises:
-        ConfigError: where they cannot be used. A fault within one server or provider disables that one only.
+        ConfigError: the configuration is invalid. An error in one server or provider only disables that one.
     """
     layers = find_layers(options.config, environ, cwd)
     user, merged, notices = _settings(layers)
@@ -139,7 +139,7 @@ def resolve(options: Options, environ: Mapping[str, str], cwd: Path, agreed_to: 
 
 
 def _settings(layers: list[Layer]) -> tuple[Settings, Settings, tuple[str, ...]]:
-    """The user's settings, those settings with the project's over them, and what the project asked for in vain."""
+    """The user's settings, the same overlaid with the project's, and the project's keys that have no effect."""
     user = merged = Settings()
     notices: tuple[str, ...] = ()
     for layer in layers:
@@ -163,7 +163,7 @@ def _answers(settings: Settings) -> Answers:
 def _server_entries(
     layers: Iterable[Layer], options: Options, cwd: Path
 ) -> tuple[dict[str, Entry], dict[str, ServerTable]]:
-    """The configured servers that are to start, and those that `--server` adds to them or puts in their place."""
+    """The configured servers to start, and those from `--server`, which are added or replace one of the same name."""
     configured = entries_of(layers, "servers") | foreign_entries(cwd / path.expanduser() for path in options.mcp_config)
     added: dict[str, ServerTable] = {}
     for spec in options.servers:

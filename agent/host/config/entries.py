@@ -1,4 +1,4 @@
-"""All servers and providers that the files name, loaded one by one: a fault in one leaves out that one only."""
+"""Loads all servers and providers of the files one by one: an error in an entry only disables that entry."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNAGREED = (
 
 
 def entries_of(layers: Iterable[Layer], section: str) -> dict[str, Entry]:
-    """Every entry of `section`, by name; a later file's replaces an earlier one's."""
+    """Every entry of `section`, by name; an entry in a later file replaces one in an earlier file."""
     return {
         name: Entry(name, raw, f"{section}.{name}", layer.path, layer.text, layer.project)
         for layer in layers
@@ -32,7 +32,7 @@ def entries_of(layers: Iterable[Layer], section: str) -> dict[str, Entry]:
 
 
 def foreign_entries(files: Iterable[Path]) -> dict[str, Entry]:
-    """The servers of other hosts' files. To name such a file is to agree to it."""
+    """The servers in other hosts' files. Naming such a file on the command line counts as consent."""
     found: dict[str, Entry] = {}
     for path in files:
         key, servers = read_servers(path)
@@ -45,10 +45,10 @@ def foreign_entries(files: Iterable[Path]) -> dict[str, Entry]:
 
 
 def choose(entries: Mapping[str, Entry], only: Sequence[str], also: Iterable[str]) -> dict[str, Entry]:
-    """Those of `only`, or all.
+    """The entries named in `only`, or all if it is empty.
 
     Raises:
-        ConfigError: at a name that is neither there nor in `also`.
+        ConfigError: a name is neither an entry nor in `also`.
     """
     known = {*entries, *also}
     for name in only:
@@ -60,7 +60,7 @@ def choose(entries: Mapping[str, Entry], only: Sequence[str], also: Iterable[str
 def load_servers(
     entries: Mapping[str, Entry], users: Mapping[str, Entry], user: Settings, environ: Mapping[str, str]
 ) -> dict[str, ServerTable | Disabled]:
-    """`users` are the entries of the user's own file and `user` its settings: a project's server is held to them."""
+    """`users` are the entries of the user's own file, `user` its settings: both restrict the project's servers."""
     loaded: dict[str, ServerTable | Disabled] = {}
     for name, entry in entries.items():
         table = load_server(entry, environ)
@@ -72,7 +72,7 @@ def load_servers(
 
 
 def distrusted(entries: Mapping[str, Entry], loaded: Loaded) -> tuple[str, ...]:
-    """A sentence for each server that the project's file calls trusted and the user does not."""
+    """A sentence for each server that only the project's file, not the user's, marks as trusted."""
     return tuple(
         f"{entry.source}: {entry.where}.trust has no effect: your own file must trust the server."
         for name, entry in entries.items()
@@ -85,7 +85,7 @@ def distrusted(entries: Mapping[str, Entry], loaded: Loaded) -> tuple[str, ...]:
 
 
 def load_answers(entries: Mapping[str, Entry], loaded: dict[str, ServerTable | Disabled], answers: Answers) -> None:
-    """Read the files of answers that servers name, into `answers`; a server without its file is left out."""
+    """Read the answer files that servers name into `answers`; a server whose file is invalid is disabled."""
     for name, table in loaded.items():
         if isinstance(table, Disabled) or table.elicitation in (None, *ANSWERS) or table.elicitation in answers:
             continue
@@ -106,7 +106,7 @@ def withhold(
     remembered_in: Path,
     agreed_to: Consent | None = None,
 ) -> Consent | None:
-    """Leave out what the project's file would start and nobody has agreed to, and say what to ask."""
+    """Disable the project's entries without consent, and return the question to ask; None if there are none."""
     just_now = agreed_to.digests if agreed_to else ()
     lines, digests, path = [], [], Path()
     for entry in entries:

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, said so that a person can put it right."""
+"""Configuration errors, described so that a person can correct them."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _WANTED = {
     "less_than": "less than {lt:g}",
     "literal_error": "{expected}",
 }
-"""What each of pydantic's complaints asks for."""
+"""What pydantic's error types mean, as text."""
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used. The text names the file and the key, and the nearest valid one."""
+    """The configuration is invalid. The text names the file and the key, and the nearest valid one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disabled:
-    """One entry that is left out, and the sentence that says why; everything else goes on without it.
+    """An entry that is left out, and a sentence that says why; everything else still works.
 
-    `awaits_consent`: nothing is wrong with it, but nobody has agreed to it yet.
+    `awaits_consent`: it is valid, but nobody has agreed to it yet.
     """
 
     kind: Literal["server", "provider"]
@@ -55,20 +55,20 @@ class Disabled:
 
 
 def closest(wrong: str, valid: Iterable[str]) -> str:
-    """A hint to append to a sentence: the valid name that may have been meant, if there is one."""
+    """A suggestion to append to a sentence: the valid name that may have been meant, or empty."""
     names = {name.lower(): name for name in sorted(valid)}
     close = get_close_matches(wrong.lower(), names, n=1, cutoff=0.5)
     return f" Did you mean {names[close[0]]!r}?" if close else ""
 
 
 def nearest(wrong: str, valid: Iterable[str]) -> str:
-    """A hint to append to a sentence: the nearest valid name, else all of them."""
+    """A suggestion to append to a sentence: the nearest valid name, else all of them."""
     names = sorted(valid)
     return closest(wrong, names) or (f" There are: {', '.join(names)}." if names else "")
 
 
 def line_of(text: str, path: str) -> str:
-    """Where a key or table stands in a TOML text, as " (line 3)"; nothing if that is not certain."""
+    """The position of a key or table in a TOML text, as " (line 3)"; empty if it cannot be determined."""
     table, _, key = path.rpartition(".")
     lines = list(enumerate(text.splitlines(), 1))
     headers = [index for index, (_, line) in enumerate(lines) if line.strip().startswith(f"[{table}]")]
@@ -81,8 +81,8 @@ def line_of(text: str, path: str) -> str:
 
 
 def fault(model: type[BaseModel], where: str, error: ValidationError, text: str = "") -> str:
-    """What is wrong with a table, a sentence for each key. `where` is the table's own path in its file."""
-    keys = 1 if where else 2  # the file itself is a table of tables
+    """What is invalid in a table, one sentence for each key. `where` is the table's own path in its file."""
+    keys = 1 if where else 2  # at the top level, keys are within tables
     first_of_each = {fault["loc"][:keys]: fault for fault in reversed(error.errors(include_url=False))}
     return " ".join(_fault(model, where, one, text) for one in reversed(first_of_each.values()))
 
@@ -96,7 +96,7 @@ def _fault(model: type[BaseModel], where: str, one: ErrorDetails, text: str) -> 
 
 
 def _objection(error: ErrorDetails) -> str:
-    """What must be so, in words of the file's and not of the program's. The value itself may be a secret."""
+    """What is required, in terms of the file and not of the program. The value is not quoted, as it may be a secret."""
     wanted, bounds = _WANTED.get(error["type"]), error.get("ctx", {})
     if wanted is None:
         return f"{error['msg'][0].lower()}{error['msg'][1:]}."

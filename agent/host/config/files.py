@@ -1,4 +1,4 @@
-"""The configuration files: where they are, and what stands in them."""
+"""Finds and reads the configuration files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECTIONS = (*Settings.model_fields, "providers", "servers")
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One file. `project` marks one that was found in the working directory rather than asked for."""
+    """One file. `project` marks one found in the working directory instead of named by the user."""
 
     path: Path
     text: str
@@ -35,7 +35,7 @@ class Layer:
         return self.path.parent
 
     def entries(self, section: str) -> dict[str, Any]:
-        """The tables below `section`, by name, not yet looked into."""
+        """The tables below `section`, by name, not yet validated."""
         found = self.tables.get(section, {})
         if not isinstance(found, dict):
             raise ConfigError(f"{self.path}: {section}{line_of(self.text, section)}: must be a table.")
@@ -51,10 +51,10 @@ def data_folder(environ: Mapping[str, str]) -> Path:
 
 
 def find_layers(asked: Path | None, environ: Mapping[str, str], cwd: Path) -> list[Layer]:
-    """The file that was asked for; else the user's and the project's, as far as they exist.
+    """The file named by the user; else the user's and the project's, if they exist.
 
     Raises:
-        ConfigError: where one cannot be read, is no TOML, or has a table that does not exist.
+        ConfigError: a file cannot be read, is not TOML, or has an unknown table.
     """
     if asked is not None:
         return [read_layer(cwd / asked.expanduser())]
@@ -81,10 +81,10 @@ def read_layer(path: Path, *, project: bool = False) -> Layer:
 
 
 def settings_of(layer: Layer) -> Settings:
-    """What one file says about everything but providers and servers.
+    """The settings of one file, without providers and servers.
 
     Raises:
-        ConfigError: at the first key that does not exist or has a wrong value.
+        ConfigError: a key is unknown or has an invalid value.
     """
     tables = {name: table for name, table in layer.tables.items() if name in Settings.model_fields}
     try:
@@ -95,7 +95,7 @@ def settings_of(layer: Layer) -> Settings:
 
 
 def _anchored(settings: Settings, folder: Path) -> Settings:
-    """Paths are relative to the file they stand in."""
+    """Resolve relative paths against the folder of the file."""
     changes: dict[str, Any] = {}
     if "roots" in settings.chat.model_fields_set:
         roots = tuple(str(absolute(root, folder)) for root in settings.chat.roots)

@@ -1,4 +1,4 @@
-"""Server lists of other hosts: JSON with comments and trailing commas, under `mcpServers` or `servers`."""
+"""Server lists in other hosts' format: JSON with comments and trailing commas, under `mcpServers` or `servers`."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
 
 WAYS = ("command", "url")
 OURS = frozenset({*WAYS, "args", "env", "cwd", "headers"})
-"""The keys that every host means alike. What else another host writes there is its own business."""
+"""The keys with the same meaning in every host; other keys are ignored."""
 
 
 def parse_jsonc(text: str) -> Any:
-    """JSON in which comments and trailing commas are allowed; strings stay as they are.
+    """Parse JSON with comments and trailing commas; strings are not changed.
 
     Raises:
-        ValueError: with the line and what was expected there.
+        ValueError: a syntax error, with its line and what was expected there.
     """
     plain = _COMMENT.sub(lambda match: match[1] or _blank(match[0]), text.removeprefix("\ufeff"))
     return json.loads(_TRAILING_COMMA.sub(lambda match: match[1] or "", plain))
 
 
 def _blank(comment: str) -> str:
-    """A comment leaves its line breaks behind, so that errors name the right line."""
+    """Replace a comment by its line breaks, so that errors have the right line number."""
     return " " + "\n" * comment.count("\n")
 
 
 def read_servers(path: Path) -> tuple[str, dict[str, Any]]:
-    """The key under which the servers stand in a file, and their tables, not yet looked into.
+    """The key under which a file lists its servers, and their tables, not yet validated.
 
     Raises:
-        ConfigError: where the file cannot be read or holds no servers.
+        ConfigError: the file cannot be read or has no servers.
     """
     try:
         data = parse_jsonc(path.read_text("utf-8-sig"))
@@ -52,9 +52,9 @@ def read_servers(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def own_keys(entry: Any) -> Any:
-    """Another host's entry without what only that host understands; null is the same as absent.
+    """Another host's entry without the keys that only that host understands; null is treated as absent.
 
-    What looks like the way to reach it, misspelt, stays to be objected to, where there is no other.
+    If it has no key that says how to reach the server, a likely misspelling of one is kept, so that it is reported.
     """
     if not isinstance(entry, dict):
         return entry

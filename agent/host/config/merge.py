@@ -1,7 +1,7 @@
-"""The project's file over the user's: its values win, but what it permits never exceeds what the user does.
+"""Merges the project's file over the user's: its values override, but it never permits more than the user does.
 
-A project's file comes with the project, perhaps from a stranger, and is read because somebody started the program in
-that folder. So it may choose a model or add servers, and it may forbid; it may not allow.
+A project's file comes with the project, perhaps from a stranger, and is read just because the program was started in
+that folder. So it may choose a model, add servers and set restrictions, but not grant permissions.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ T = TypeVar("T", bound=Table)
 
 APPROVALS: Sequence[Approval] = ("allow", "ask", "manual", "deny")
 FORMS = ("ask", "decline", "cancel")
-"""How strict an answer to forms is; answering without the person (defaults, a file) is the least strict."""
+"""How strict each answer to forms is; answering without the person (defaults, a file) is the least strict."""
 LIMITS = {name for name in SamplingTable.model_fields if name.startswith("max_")}
 
 
 def overlay(under: T, over: T) -> T:
-    """`under`, with every value that `over` states."""
+    """`under`, overridden by every value that is set in `over`."""
     return under.model_copy(update={key: getattr(over, key) for key in over.model_fields_set})
 
 
@@ -75,7 +75,7 @@ def _elicitation(user: ElicitationTable, project: ElicitationTable) -> Elicitati
 
 
 def restrain(project: ServerTable, user: ServerTable | None, settings: Settings) -> ServerTable:
-    """A server of the project's file, held to what the user permits: in general, and for a server of its name."""
+    """A server of the project's file, restricted by the user's settings and the user's server of the same name."""
     approve = (user.sampling if user else None) or settings.sampling.approve
     answer = (user.elicitation if user else None) or settings.elicitation.answer
     theirs = user.tools if user else ToolsTable()

@@ -1,4 +1,4 @@
-"""The tables of a configuration file, checked where they enter."""
+"""The tables of a configuration file, as validated models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = Literal["openai", "anthropic", "mock"]
 Approval = Literal["allow", "ask", "deny", "manual"]
 
 ANSWERS = ("ask", "decline", "cancel", "defaults")
-"""What `elicitation` may say; anything else is a file of answers."""
+"""The keywords allowed for `elicitation`; any other value is the path of an answer file."""
 
 
 class Table(BaseModel):
@@ -27,7 +27,7 @@ class Table(BaseModel):
 class ChatTable(Table):
     """`timeout` is for a whole run, in seconds; `max_tokens` for one reply; `max_tool_output` in characters.
 
-    `roots` are folders that every server may be told of, if the person agrees.
+    `roots` are folders that every server may be told of, with the person's consent.
     """
 
     model: str | None = None
@@ -55,9 +55,9 @@ class PermissionsTable(Table):
 
 
 class SamplingTable(Table):
-    """What each server may ask of the model. `max_tokens` is for one reply, `max_cost_per_turn` in US dollars.
+    """Limits for sampling requests of each server. `max_tokens` is for one reply, `max_cost_per_turn` in US dollars.
 
-    `max_tool_rounds` are those of one conversation that a server has with the model.
+    `max_tool_rounds` limits the rounds of tool calls in one conversation between a server and the model.
     """
 
     approve: Approval = "ask"
@@ -75,17 +75,17 @@ class ElicitationTable(Table):
 
 
 class ToolsTable(Table):
-    """Patterns of tool names, within one server."""
+    """Patterns of tool names within one server."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 
 
 class ServerTable(Table):
-    """One server, reached in exactly one way. `timeout` is the seconds of a call without progress.
+    """One server, with exactly one way to reach it. `timeout` is in seconds, for a call without progress.
 
-    `ping` is the seconds from one ping to the next, or 0 for none. `context` lets its sampling requests include what
-    was said in the chat.
+    `ping` is the interval between pings in seconds, 0 for none. `context` allows its sampling requests to include the
+    conversation.
     """
 
     bundled: Literal["demo", "notes", "custom"] | None = None
@@ -111,14 +111,14 @@ class ServerTable(Table):
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Which of the keys that say how to reach it are given: it must be one."""
+        """The keys present that say how to reach the server: there must be exactly one."""
         return tuple(key for key in ("command", "url", "bundled") if getattr(self, key) is not None)
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """The command line; empty for a server that is reached by its URL.
+        """The command line; empty for a server with a URL.
 
-        A bundled server runs with `-P`, so that nothing in the working directory can stand in for it.
+        A bundled server runs with `-P`, so that no file in the working directory can replace its modules.
         """
         if self.bundled is not None:
             return (sys.executable, "-P", "-m", f"servers.{self.bundled}", *self.args)
@@ -130,7 +130,7 @@ class ServerTable(Table):
 
 
 class Settings(Table):
-    """All that is not about one provider or one server. `models` are aliases of PROVIDER/MODEL."""
+    """Everything except providers and servers. `models` are aliases of PROVIDER/MODEL."""
 
     chat: ChatTable = ChatTable()
     models: dict[str, Filled] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The command line over the configuration: what the person says now, they say for this run."""
+"""Applies the command line options to the configuration, for this run only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agent.host.options import Options
 def apply_options(settings: Settings, options: Options, cwd: Path) -> Settings:
     """
     Raises:
-        ConfigError: where a file that an option names cannot be read.
+        ConfigError: a file named by an option cannot be read.
     """
     chat = {
         "system": _system(options.system, cwd),
@@ -41,7 +41,7 @@ def apply_options(settings: Settings, options: Options, cwd: Path) -> Settings:
 
 
 def apply_to_server(table: ServerTable, options: Options, cwd: Path) -> ServerTable:
-    """What a server's own table forbids stays forbidden; the rest is as the command line says."""
+    """A server's own prohibitions are kept; for everything else the command line overrides."""
     changes: dict[str, Any] = {}
     if options.sampling is not None and table.sampling != "deny":
         changes["sampling"] = options.sampling
@@ -51,7 +51,7 @@ def apply_to_server(table: ServerTable, options: Options, cwd: Path) -> ServerTa
 
 
 def named_files(options: Options) -> tuple[str, ...]:
-    """The options that name files with servers in them, as they were given."""
+    """The options given that name files with servers."""
     config = ("-c", str(options.config)) if options.config else ()
     return (*config, *(word for path in options.mcp_config for word in ("--mcp-config", str(path))))
 

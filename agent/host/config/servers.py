@@ -1,4 +1,4 @@
-"""Servers and providers out of configuration entries, and out of what `--server` says."""
+"""Creates servers and providers from configuration entries and from `--server`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One table of `[servers]` or `[providers]` as it stands in its file. `where` is its path there."""
+    """One table of `[servers]` or `[providers]`, as written in its file. `where` is its path there."""
 
     name: str
     raw: Any
@@ -43,7 +43,7 @@ class Entry:
 
 
 def load_server(entry: Entry, environ: Mapping[str, str]) -> ServerTable | Disabled:
-    """The server, or why it is left out: a fault in one entry disables that entry only."""
+    """The server, or why it is disabled: an error in one entry only disables that entry."""
     if not entry.name or "/" in entry.name or not entry.name.isprintable():
         return entry.disabled(f"{entry.where}: a server's name may not be empty or hold '/' or control characters.")
     table = _load(ServerTable, entry, environ)
@@ -63,7 +63,7 @@ def load_server(entry: Entry, environ: Mapping[str, str]) -> ServerTable | Disab
 
 
 def load_provider(entry: Entry, environ: Mapping[str, str]) -> ProviderTable | Disabled:
-    """The provider, or why it is left out."""
+    """The provider, or why it is disabled."""
     table = _load(ProviderTable, entry, environ)
     if isinstance(table, Disabled):
         return table
@@ -86,10 +86,10 @@ def _load(model: type[Any], entry: Entry, environ: Mapping[str, str]) -> Any:
 
 
 def parse_spec(spec: str, taken: Collection[str], cwd: Path) -> tuple[str, ServerTable]:
-    """What `--server [NAME=]SPEC` asks for: a `.py` file, a command line, a URL, or `bundled:NAME`.
+    """Parse `--server [NAME=]SPEC`: a `.py` file, a command line, a URL, or `bundled:NAME`.
 
     Raises:
-        ConfigError: where nothing can be made of it.
+        ConfigError: it is none of these.
     """
     named = _NAMED.fullmatch(spec)
     name, rest = (named[1], named[2]) if named else ("", spec)
@@ -106,7 +106,7 @@ def parse_spec(spec: str, taken: Collection[str], cwd: Path) -> tuple[str, Serve
 
 
 def _objection(url: str) -> str | None:
-    """What is wrong with the address of a server."""
+    """Why a URL is not accepted for a server; None if it is."""
     return None if _is_web_address(url) else "is no address of a server; write https://HOST/PATH."
 
 
@@ -119,7 +119,7 @@ def _is_web_address(url: str) -> bool:
 
 
 def _read_spec(spec: str, cwd: Path) -> tuple[str, dict[str, Any]]:
-    """A name for it, and the table that it stands for."""
+    """A name, and the server table that SPEC stands for."""
     if spec.startswith("bundled:"):
         bundled = spec.removeprefix("bundled:")
         return bundled, {"bundled": bundled}

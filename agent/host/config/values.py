@@ -1,4 +1,4 @@
-"""What stands in a configuration file, made ready to use: variables filled in, paths made absolute."""
+"""Processes values of a configuration file: expands variables, makes paths absolute, finds secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agent.providers.registry import SHORTEST_SECRET
 _REFERENCE = re.compile(r"\$\{([^}]*)\}")
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential|cookie", re.IGNORECASE)
 LONGEST_WORD = 16
-"""Characters above which a value in a URL's query is taken for a secret, whatever its name."""
+"""A longer value in a URL's query (in characters) is treated as a secret, whatever its name."""
 
 
 class UnsetVariable(ValueError):
@@ -25,7 +25,7 @@ class UnsetVariable(ValueError):
 
 
 def expand(value: Any, environ: Mapping[str, str], where: str) -> Any:
-    """Fill in `${VAR}` and `${VAR:-default}` in every string of `value`, once: what is filled in stays as it is.
+    """Expand `${VAR}` and `${VAR:-default}` in every string of `value`, once: expanded text is not expanded again.
 
     Raises:
         UnsetVariable: naming the key (`where` and its path below) and the variable.
@@ -49,7 +49,7 @@ def expand(value: Any, environ: Mapping[str, str], where: str) -> Any:
 
 
 def secret_variables(value: Any, environ: Mapping[str, str]) -> set[str]:
-    """The values of all variables with a secret's name that `value` refers to."""
+    """The values of all variables in `value` whose name suggests a secret."""
     if isinstance(value, dict):
         return set().union(*(secret_variables(item, environ) for item in value.values()))
     if isinstance(value, list):
@@ -61,7 +61,7 @@ def secret_variables(value: Any, environ: Mapping[str, str]) -> set[str]:
 
 
 def secrets_of(table: ServerTable | ProviderTable) -> set[str]:
-    """Everything in `table` that nobody should see: keys, header values, secret variables, parts of URLs."""
+    """All secrets in `table`: keys, header values, secret variables, parts of URLs."""
     values: dict[str, SecretStr] = dict(table.headers)
     address = table.url if isinstance(table, ServerTable) else table.base_url
     if isinstance(table, ServerTable):
@@ -71,12 +71,12 @@ def secrets_of(table: ServerTable | ProviderTable) -> set[str]:
     elif table.api_key is not None:
         values["api_key"] = table.api_key
     found = {value.get_secret_value() for value in values.values()}
-    found |= {value.rpartition(" ")[2] for value in found}  # "Bearer abc": the token alone is as secret
+    found |= {value.rpartition(" ")[2] for value in found}  # "Bearer abc": the token alone is secret too
     return found | url_secrets(address or "")
 
 
 def url_secrets(url: str) -> set[str]:
-    """The credentials in a URL, and what of its query is likely to be some: as they stand there, and decoded."""
+    """Credentials in a URL, and query values that are likely to be secret: as written, and decoded."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -86,14 +86,14 @@ def url_secrets(url: str) -> set[str]:
     for pair in parts.query.split("&"):
         name, _, value = pair.partition("=")
         if _SECRET_NAME.search(name):
-            found |= {pair, value}  # the pair too, as a short value alone is not masked
+            found |= {pair, value}  # the pair too, as short values are not masked by themselves
         elif len(value) > LONGEST_WORD:
             found.add(value)
     return {form for text in found for form in (text, unquote(text)) if form}
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:
-    """`text` with every secret in it replaced; the longest first, as one may be a part of another."""
+    """`text` with every secret masked; the longest first, as one may be a part of another."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, "***")
@@ -105,7 +105,7 @@ def absolute(path: str, folder: Path) -> Path:
 
 
 def anchor_server(table: ServerTable, folder: Path) -> ServerTable:
-    """Paths of a server are relative to the file they stand in; a bare program name is sought on the PATH instead."""
+    """Resolve a server's paths against the folder of its file; a plain program name is looked up on the PATH."""
     changes: dict[str, Any] = {"roots": tuple(str(absolute(root, folder)) for root in table.roots)}
     if table.cwd is not None:
         changes["cwd"] = str(absolute(table.cwd, folder))

@@ -1,4 +1,4 @@
-"""What is allowed in a configuration and still not wise."""
+"""Warnings about a valid but insecure configuration."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _KEY = re.compile(
     r"\b(?:[sr]k[-_][\w-]{16,}|gh[opsu]_\w{20,}|github_pat_\w{20,}|xox[abeprs]-[\w-]{10,}|glpat-[\w-]{16,}"
     r"|AKIA[0-9A-Z]{16}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)"
 )
-"""How the keys of well-known services begin."""
+"""Prefixes of API keys of well-known services."""
 _HARMLESS = re.compile(r"(?i:true|false|none|null|auto|basic|bearer|oauth2?|env|file|stdin)|[./~].*|[A-Z_]+|\d{1,6}")
 
 
 def warnings(config: Config) -> Iterator[str]:
-    """A sentence for each secret that others can see, and for each address that everybody on the way can read."""
+    """A sentence for each secret that other users can see, and for each URL with unencrypted traffic."""
     for name, table in config.servers.items():
         if table.url is not None:
             yield from (f"servers.{name}.url: {sentence}" for sentence in _of_url(table.url))
@@ -45,7 +45,7 @@ def _of_url(url: str) -> Iterator[str]:
 
 
 def visible_secrets(args: Sequence[str], secrets: frozenset[str] = frozenset()) -> Iterator[str]:
-    """The arguments that hold a secret, described without it. `secrets` are values that are known to be some."""
+    """The arguments that contain a secret, described without showing it. `secrets` are known secret values."""
     named = ""
     for position, argument in enumerate(args, 1):
         option = _OPTION.fullmatch(argument)

@@ -1,1 +1,1 @@
-"""Servers that a person signs in to: `access` signs requests, `flow` gets a token, `store` keeps it."""
+"""OAuth for servers: `access` authorizes requests, `flow` obtains tokens, `store` keeps them."""

@@ -1,6 +1,6 @@
-"""Requests to one server, signed: with the token that is kept, renewed once it has run out, asked for if there is none.
+"""Authorizes requests to one server: with the stored token, refreshed when it expires, or a new one from signing in.
 
-However many requests find out at once that the token is no good, it is renewed once, also across processes.
+If several requests find the token invalid at the same time, it is renewed only once, also across processes.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from agent.host.oauth.store import Credentials, Store
 from agent.mcp.exchange import origin
 from agent.mcp.protocol import REVISION_HEADER
 
-ATTEMPTS = 4  # to send one request: as it is, with a fresh token, with a new one, with a larger one
-STEPS = 2  # times that the same larger scope is asked for: a server may refuse it whatever is granted
+ATTEMPTS = 4  # for one request: as it is, with a refreshed token, with a new one, with a larger scope
+STEPS = 2  # requests for the same larger scope: a server may reject it even after it was granted
 
 Hide = Callable[[set[str]], None]
 Tried = set[Literal["refresh", "sign in"]]
 
 
 class Access(httpx2.Auth):
-    """`redirecting` leads a person to a page; without it nobody is asked. `hide` is told every secret that comes up."""
+    """`redirecting` sends a person to a page; None if nobody can be asked. `hide` is called with every new secret."""
 
     def __init__(
         self, party: Party, store: Store, folder: Path, redirecting: Redirecting | None = None, hide: Hide | None = None
@@ -50,26 +50,26 @@ class Access(httpx2.Auth):
 
     @property
     def state(self) -> Literal["", "signed in", "not signed in"]:
-        """Whether there is a token; "" as long as that does not matter."""
+        """Whether there is a token; "" as long as none has been required."""
         if self._kept and self._kept.access_token:
             return "signed in"
         return "not signed in" if self._party.eager or self._wanted else ""
 
     @property
     def unkept(self) -> str:
-        """Why what signing in gave us is lost after this run; empty if it is not."""
+        """Why the tokens cannot be stored and are lost after this run; empty if they are stored."""
         return self._unkept
 
     def begin(self) -> None:
-        """The server is connected to anew: who said no may have another mind now."""
+        """On a new connection: a person who declined before may be asked again."""
         self._declined = False
         self._steps.clear()
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """
         Raises:
-            SignInNeeded: a person has to sign in, and nobody can be asked.
-            SignInFailed: it was tried.
+            SignInNeeded: a person has to sign in, but nobody can be asked.
+            SignInFailed: signing in failed.
         """
         if origin(str(request.url)) != origin(self._party.url):
             yield request
@@ -90,7 +90,7 @@ class Access(httpx2.Auth):
             raise failed(self._party.name, "it does not take the token that its authorization server gave")
 
     async def sign_in(self, challenge: Challenge | None = None) -> None:
-        """Now, whatever is kept. Raises as `async_auth_flow` does."""
+        """Sign in now, even if there are tokens. Raises as `async_auth_flow` does."""
         async with self._lock:
             await self._load()
             await self._sign_in(challenge or Challenge(), None)
@@ -101,7 +101,7 @@ class Access(httpx2.Auth):
         return Challenge() if challenge is None and status == 401 and self._party.eager else challenge
 
     async def _current(self, revision: str | None) -> Credentials | None:
-        """What to sign with: what is kept, renewed if it has run out."""
+        """The credentials for the request: the stored ones, refreshed if they have expired."""
         if self._kept and self._kept.is_usable(time.time()):
             return self._kept
         async with self._lock:
@@ -111,10 +111,10 @@ class Access(httpx2.Auth):
             return self._kept
 
     async def _renew(self, used: Credentials | None, challenge: Challenge, tried: Tried, revision: str | None) -> bool:
-        """Whether there is something better to sign with than what was refused."""
+        """Whether there are other credentials now than those that were refused."""
         async with self._lock:
             if self._kept and _token(self._kept) != _token(used) and _fits(self._kept, challenge):
-                return True  # another request has been here
+                return True  # another request has renewed them
             if challenge.is_step_up:
                 return await self._step_up(challenge, revision)
             if "refresh" not in tried:
@@ -128,7 +128,7 @@ class Access(httpx2.Auth):
             return True
 
     async def _step_up(self, challenge: Challenge, revision: str | None) -> bool:
-        """More than was granted before; perhaps another process has asked for it already."""
+        """Obtain a larger scope; perhaps another process has obtained it already."""
         there, here = await self._read(), self._kept
         if there and _token(there) != _token(here) and there.covers(challenge.scope):
             self._take(there)
@@ -148,7 +148,7 @@ class Access(httpx2.Auth):
             self._loaded = True
 
     async def _refresh(self, used: Credentials | None, revision: str | None) -> bool:
-        """Whether there are other tokens now: from the authorization server, or from another process."""
+        """Whether there are new tokens, from the authorization server or from another process."""
         async with self._alone(self._party.url):
             kept = await self._read() or used
             if kept and kept.is_usable(time.time()) and _token(kept) != _token(used):
@@ -177,7 +177,7 @@ class Access(httpx2.Auth):
             await self._keep(fresh)
 
     async def _remember(self, challenge: Challenge) -> None:
-        """What a larger scope was demanded, so that whoever signs in by themselves later asks for it."""
+        """Store the larger scope that was required, so that a later sign-in requests it."""
         if not (challenge.is_step_up and challenge.scope):
             return
         async with self._alone(self._party.url):
@@ -190,7 +190,7 @@ class Access(httpx2.Auth):
         return await anyio.to_thread.run_sync(self._store.read, self._party.url)
 
     async def _keep(self, fresh: Credentials) -> None:
-        """Where nothing can be kept, it holds for this run."""
+        """Store the credentials; if that fails, they are kept in memory for this run."""
         self._take(fresh)
         async with self._alone("tokens"):
             try:
@@ -206,7 +206,7 @@ class Access(httpx2.Auth):
 
     @asynccontextmanager
     async def _alone(self, what: str) -> AsyncIterator[None]:
-        """No other process is in such a block for the same thing."""
+        """Exclude other processes from the same operation while the block runs."""
         name = hashlib.sha256(what.encode()).hexdigest()[:16]
         async with AsyncExitStack() as stack:
             try:
@@ -214,7 +214,7 @@ class Access(httpx2.Auth):
             except TimeoutError:
                 raise failed(self._party.name, "another mcp-chat has been at it for a minute") from None
             except OSError:
-                pass  # where nothing can be kept, there is nothing to share
+                pass  # without a writable folder there is nothing to share between processes
             yield
 
 
@@ -232,7 +232,7 @@ def _sign(request: httpx2.Request, credentials: Credentials | None) -> None:
 
 
 def _flow(name: str) -> ModuleType:
-    """What signs in, once it is needed: it takes a while to load."""
+    """The module that signs in, imported on first use because that is slow."""
     try:
         from agent.host.oauth import flow as oauth_flow
     except ImportError as error:

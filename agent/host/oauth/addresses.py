@@ -1,4 +1,4 @@
-"""Addresses that servers name on the way to a token: which of them are not gone to."""
+"""Which URLs named by servers during authorization must not be requested."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from agent.host.transports import is_local
 
 
 def objection(url: str, server: str) -> str | None:
-    """Why nobody goes to a URL that `server` or its authorization server named (section "Security Considerations").
+    """Why a URL named by `server` or its authorization server is not requested (section "Security Considerations").
 
-    Secrets travel by TLS or not at all, and a server elsewhere has no business with what is on this network.
+    Secrets are only sent over TLS, and a remote server must not direct requests to the local network.
 
     Raises:
-        ValueError: the URL is none.
+        ValueError: the URL is invalid.
     """
     scheme = urlsplit(url).scheme
     if scheme != "https" and not (scheme == "http" and is_local(url)):

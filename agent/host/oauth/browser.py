@@ -1,4 +1,4 @@
-"""A person sent to a page and back: the question, the browser, and the little server that the page leads back to."""
+"""Sends a person to the sign-in page and receives the redirect: question, browser and local HTTP listener."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from agent.mcp.background import background
 from agent.mcp.exchange import excerpt
 
 LOGIN_SECONDS = 600.0  # for a person to sign in
-REQUEST_SECONDS, REQUEST_LIMIT = 5.0, 16 * 1024  # for a browser to say what it wants
-RETRY_SECONDS = 0.05  # after a connection that could not be taken
-VISITORS = 100  # connections at a time; whoever comes then has to wait
+REQUEST_SECONDS, REQUEST_LIMIT = 5.0, 16 * 1024  # for a browser to send its request; bytes
+RETRY_SECONDS = 0.05  # before the next accept, after one that failed
+VISITORS = 100  # concurrent connections; further ones wait
 PATH = "/callback"
 BRING = "Open this page, and bring back the address that it ends at."
 NOT_IT = "That is not the address that this page ends at, or not all of it."
@@ -31,19 +31,19 @@ Ask = Callable[[OpenUrl | FillForm], Awaitable[Answer]]
 
 @dataclass(slots=True, eq=False)
 class Redirect:
-    """`uri` is where a page leads back to; `visit` sends the person to a page and gives the URL they came back with."""
+    """`uri` is the redirect URI; `visit` sends the person to a page and returns the URL of the redirect."""
 
     uri: str
     visit: Callable[[str], Awaitable[str]]
 
 
 Redirecting = Callable[[int | None], AbstractAsyncContextManager[Redirect]]
-"""Opens a Redirect, at a port if one is registered."""
+"""Opens a Redirect, on the given port if one is registered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Browsing:
-    """What sends a person to the pages on which they sign in to `server`. `pausing` is held as long as that takes."""
+    """Sends the person to the pages for signing in to `server`. `pausing` is entered as long as that takes."""
 
     server: str
     ask: Ask
@@ -54,7 +54,7 @@ class Browsing:
     async def redirecting(self, port: int | None = None) -> AsyncIterator[Redirect]:
         """
         Raises:
-            SignInFailed: the port is not to be had, or, from `visit`, the person did not come back.
+            SignInFailed: the port is not available, or, from `visit`, the person did not complete the sign-in.
         """
         callback = _Callback()
         try:
@@ -91,9 +91,9 @@ class Browsing:
         raise declined(self.server, f"nobody came back from its page within {LOGIN_SECONDS / 60:.0f} minutes")
 
     async def _either(self, url: str, callback: _Callback) -> str:
-        """Without a browser here the page is opened elsewhere, and the way back may have to be made by hand.
+        """Without a local browser, the person may open the page elsewhere and paste the redirect's URL here.
 
-        Whichever comes first counts.
+        The redirect or the pasted URL, whichever comes first, is used.
         """
         brought: list[str] = []
 
@@ -117,7 +117,7 @@ class Browsing:
         raise declined(self.server, "you said no")
 
     async def _asked(self, message: str) -> object:
-        """The address that somebody brings; None if they say no."""
+        """The URL that the person pastes; None if they decline."""
         answer = await self.ask(FillForm(self.server, message, FORM))
         return (answer.content or {}).get("address") if answer.verdict == "accept" else None
 
@@ -137,7 +137,7 @@ FORM = {
 
 @dataclass(slots=True, eq=False)
 class _Callback:
-    """Waits for a browser that comes back with the right `state`; whatever else comes is sent away."""
+    """Waits for the redirect with the right `state`; any other request is rejected."""
 
     state: str = ""
     _query: str = ""
@@ -148,11 +148,11 @@ class _Callback:
         return self._query
 
     def is_meant(self, query: str) -> bool:
-        """Whether it comes from the page that the person was sent to, by the `state` that only the two of us know."""
+        """Whether the query comes from the page the person was sent to, judged by the secret `state`."""
         return bool(self.state) and parse_qs(query).get("state") == [self.state]
 
     async def listen(self, listener: SocketListener) -> None:
-        """Every program of this machine can connect, any number of times, and leave again before it is served."""
+        """Accept connections. Any local program can connect, repeatedly, and disconnect before it is served."""
         seats = anyio.Semaphore(VISITORS)
 
         async def serve(stream: ByteStream) -> None:
@@ -173,7 +173,7 @@ class _Callback:
                     tasks.start_soon(serve, stream)
 
     async def serve(self, stream: ByteStream) -> None:
-        """One connection, one request."""
+        """Serve one connection with one request."""
         async with stream:
             with anyio.move_on_after(REQUEST_SECONDS):
                 try:

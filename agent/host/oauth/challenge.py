@@ -1,4 +1,4 @@
-"""What a server's `WWW-Authenticate` asks for (RFC 9110, section 11; RFC 6750, section 3; RFC 9728, section 5.1)."""
+"""Parses `WWW-Authenticate` (RFC 9110, section 11; RFC 6750, section 3; RFC 9728, section 5.1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOO_LITTLE = "insufficient_scope"
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """`scope` is None where the server does not say which it wants; `metadata` is the URL of its own description."""
+    """`scope` is None if the server names none; `metadata` is the URL of its protected resource metadata."""
 
     status: int = 401
     error: str = ""
@@ -24,7 +24,7 @@ class Challenge:
 
     @property
     def is_step_up(self) -> bool:
-        """Whether it is known who asks, and more has to be granted to them."""
+        """Whether the token was accepted, but a larger scope is required."""
         return self.status == 403
 
     @property
@@ -33,16 +33,16 @@ class Challenge:
 
     @property
     def header(self) -> bytes:
-        """The challenge again, in its plainest form."""
+        """The value of an equivalent `WWW-Authenticate` header."""
         said = {"error": self.error or None, "scope": self.scope, "resource_metadata": self.metadata}
         pairs = ", ".join(f'{name}="{value}"' for name, value in said.items() if value is not None)
         return f"Bearer {pairs}".encode()
 
 
 def read_challenge(status: int, header: str) -> Challenge | None:
-    """What is asked for by an answer with this status, if signing in may help.
+    """The challenge of a response with this status, if authorization may help; else None.
 
-    A 403 asks for it only where it says that the scope is too small (section "Authorization, Scope Challenge").
+    A 403 counts only if it says that the scope is insufficient (section "Authorization, Scope Challenge").
     """
     parameters = next((found for scheme, found in _challenges(header) if scheme == "bearer"), None)
     if parameters is None or not (status == 401 or (status == 403 and parameters.get("error") == TOO_LITTLE)):
@@ -52,7 +52,7 @@ def read_challenge(status: int, header: str) -> Challenge | None:
 
 
 def _challenges(header: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each scheme, in lower case, with its parameters; the first of a name counts."""
+    """Each scheme, in lower case, with its parameters; of several with the same name the first is used."""
     scheme, parameters, position = "", dict[str, str](), 0
     while position < len(header):
         if filler := _FILLER.match(header, position):

@@ -1,4 +1,4 @@
-"""What a server and its authorization server say of themselves, read beside the SDK, which is not told why it fails."""
+"""Reads the metadata of a server and its authorization server, because the SDK does not report why it is invalid."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _OF_AUTHORIZATION_SERVERS = ("/oauth-authorization-server", "/openid-configurati
 
 
 class Descriptions:
-    """`fault` says why the last one cannot be used; `issuer` is who an authorization server says it is.
+    """`fault` says why the last metadata document cannot be used; `issuer` is the one in the authorization server's.
 
-    Where nothing is described, as on other servers, there is no fault.
+    A missing document, as with other servers, is not a fault.
     """
 
     def __init__(self) -> None:
@@ -26,11 +26,11 @@ class Descriptions:
 
     @property
     def agree(self) -> bool:
-        """Whether the authorization server is one that the server names, letter by letter (RFC 8414, section 3.3)."""
+        """Whether the issuer is one that the server names, compared as exact strings (RFC 8414, section 3.3)."""
         return not (self._named and self.issuer) or self.issuer in self._named
 
     def read(self, answer: httpx2.Response) -> str | None:
-        """The issuer that an answer names, if it is a description of an authorization server."""
+        """The issuer in a response, if it is valid authorization server metadata."""
         if answer.request.method != "GET":
             return None
         is_of_issuer = any(part in answer.request.url.path for part in _OF_AUTHORIZATION_SERVERS)
@@ -61,6 +61,6 @@ def _object(answer: httpx2.Response) -> dict[str, Any] | None:
 
 
 def _first(error: ValidationError) -> str:
-    """What is wrong with the first field that is wrong."""
+    """The first error, with the name of the field."""
     detail = error.errors(include_url=False, include_input=False, include_context=False)[0]
     return f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}"

@@ -1,4 +1,4 @@
-"""Why somebody is not signed in, as sentences for people."""
+"""Why the person is not signed in, as sentences for people."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from agent.mcp.exchange import Unauthorized, excerpt
 
 
 class NotSignedIn(Unauthorized):
-    """The server wants to know who asks, and there is nothing to tell it."""
+    """The server requires authorization, and there is no valid token."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence, "")
 
 
 class SignInNeeded(NotSignedIn):
-    """A person has to sign in, and cannot be asked here. The text says how it is done."""
+    """A person has to sign in, but cannot be asked here. The text says how to do it."""
 
 
 class SignInFailed(NotSignedIn):
-    """Signing in was tried and came to nothing. Nothing that was kept before is lost."""
+    """Signing in was tried and failed. What was stored before is kept."""
 
 
 class SignInDeclined(SignInFailed):
-    """The person said no, or never came back."""
+    """The person declined, or did not complete the sign-in in time."""
 
 
 class PortTaken(SignInFailed):
-    """The port that a page would lead back to is not to be had."""
+    """The port of the redirect URI is not available."""
 
 
 def needs_login(party: Party, why: str = "") -> SignInNeeded:
@@ -41,7 +41,7 @@ def declined(server: str, why: str) -> SignInDeclined:
 
 
 def failed(server: str, why: object) -> SignInFailed:
-    """`why` may quote what others said: it becomes one short line."""
+    """`why` may quote remote text: it is shortened to one line."""
     return SignInFailed(f"Signing in to {server} failed: {excerpt(str(why)).rstrip('.')}.")
 
 
@@ -52,7 +52,7 @@ def port_taken(server: str, port: int, error: OSError) -> PortTaken:
 
 
 def client_refused(party: Party, why: object) -> SignInFailed:
-    """The authorization server does not take the client for what it says it is."""
+    """The authorization server rejects the client's credentials."""
     options, sentence = party.options, str(failed(party.name, why))
     if options.client_id is None:
         return SignInFailed(sentence)
@@ -61,7 +61,7 @@ def client_refused(party: Party, why: object) -> SignInFailed:
 
 
 def client_missing(party: Party, issuer: str) -> SignInFailed:
-    """The authorization server lets no program register by itself (section "Client Registration Approaches")."""
+    """The authorization server has no dynamic client registration (section "Client Registration Approaches")."""
     return SignInFailed(
         f"Signing in to {party.name} failed: {excerpt(issuer)} registers no clients by itself. "
         f"Register one there by hand, and put its client_id into [servers.{party.name}.oauth]."

@@ -1,8 +1,8 @@
-"""The SDK's OAuth flow, run to one side of the request that gave rise to it.
+"""Runs the SDK's OAuth flow separately from the request that needs a token.
 
-The flow is an `httpx2.Auth`: it wants to send the request itself, and lets no other through until that is answered,
-which for a long call is long. So it is given the answer that came already, its own requests are made here, and when it
-would send the request again it has done its work.
+The flow is an `httpx2.Auth` that would send the request itself, and holds a lock until the response has arrived, which
+blocks other requests during a long call. So here it is given the response already received, its own requests are sent
+by this module, and it ends when it would repeat the original request.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from agent.mcp.exchange import excerpt, masked, origin
 from agent.mcp.protocol import REVISION_HEADER
 from agent.mcp.transports.http_faults import lost
 
-ANSWER_SECONDS = 30.0  # for one answer
-ANSWER_LIMIT = 1024 * 1024  # bytes of it
+ANSWER_SECONDS = 30.0  # for one response
+ANSWER_LIMIT = 1024 * 1024  # bytes of its body
 _DECODED = ("content-encoding", "content-length", "content-type", "transfer-encoding")
 LOOPBACK_URI = "http://127.0.0.1/callback"
 
 
 async def refresh(party: Party, kept: Credentials, revision: str | None) -> Credentials:
-    """What is known after the tokens have been renewed; without tokens, where the refresh token is no good.
+    """The credentials after a refresh; without tokens if the refresh token was rejected.
 
     Raises:
-        SignInFailed: whether it is good cannot be known now.
+        SignInFailed: the outcome of the refresh is unknown.
     """
     provider = await _provider(party)
     provider.take_up(kept)
-    provider.context.token_expiry_time = 1.0  # long ago, so that the flow begins with this
+    provider.context.token_expiry_time = 1.0  # in the past, so that the flow begins with a refresh
     async with _errand(party, revision) as errand:
         await errand.run(provider, None)
     return provider.credentials.model_copy(update={"demanded": kept.demanded})
 
 
 async def revoke(party: Party, kept: Credentials) -> None:
-    """Ask the authorization server to forget the tokens too.
+    """Ask the authorization server to revoke the tokens.
 
     Raises:
-        SignInFailed: it cannot be asked.
+        SignInFailed: the request failed.
     """
     provider = await _provider(party)
     provider.take_up(kept)
@@ -68,11 +68,11 @@ async def revoke(party: Party, kept: Credentials) -> None:
 async def sign_in(
     party: Party, kept: Credentials | None, challenge: Challenge, revision: str | None, redirecting: Redirecting | None
 ) -> Credentials:
-    """From a server's refusal to tokens. Without `redirecting` only a client that needs no person can do that.
+    """Obtain tokens after a challenge. Without `redirecting`, only the client credentials grant is possible.
 
     Raises:
-        SignInNeeded: a person is needed.
-        SignInFailed: there are no tokens, and why.
+        SignInNeeded: a person has to sign in.
+        SignInFailed: no tokens were obtained; the text says why.
     """
     async with _errand(party, revision) as errand:
         try:
@@ -98,7 +98,7 @@ def _needed(party: Party, kept: Credentials | None, challenge: Challenge) -> Sig
 async def _send_person(
     errand: Errand, kept: Credentials | None, challenge: Challenge, redirecting: Redirecting
 ) -> Credentials:
-    """To the page of the authorization server, once more as a new client if it does not know this one any more."""
+    """Send the person to sign in; once more with a new registration if the client is no longer known."""
     try:
         return await _send(errand, kept, challenge, redirecting)
     except ClientUnknown:
@@ -110,9 +110,9 @@ async def _send_person(
 async def _send(
     errand: Errand, kept: Credentials | None, challenge: Challenge, redirecting: Redirecting
 ) -> Credentials:
-    """The page leads back to the address that the client is registered with.
+    """Redirect to the URI that the client is registered with.
 
-    If that is another's by now, and nobody chose it, there has to be another address, and so another client.
+    If its port is now in use, and was not configured, the client is registered again with another port.
     """
     options = errand.party.options
     async with AsyncExitStack() as stack:
@@ -132,7 +132,7 @@ def _unregistered(kept: Credentials) -> Credentials:
 
 
 async def _provider(party: Party) -> Mended:
-    """One that nobody has to be asked for."""
+    """A provider for a grant without a person."""
     options = party.options
     if options.private_key is not None:
         try:
@@ -159,7 +159,7 @@ def _registered_port(kept: Credentials | None) -> int | None:
 
 
 class _Nameless(Exception):
-    """The server names no authorization server, and nobody says that it is one itself, as in revision 2025-03-26."""
+    """The server names no authorization server and has no metadata of its own, as in revision 2025-03-26."""
 
 
 @asynccontextmanager
@@ -169,7 +169,7 @@ async def _errand(party: Party, revision: str | None) -> AsyncIterator[Errand]:
 
 
 class Errand:
-    """What is asked on behalf of one request."""
+    """The OAuth requests made on behalf of one request."""
 
     def __init__(self, party: Party, revision: str | None, client: httpx2.AsyncClient) -> None:
         self.party, self._client = party, client
@@ -177,7 +177,7 @@ class Errand:
         self._occasion = httpx2.Request("POST", party.url, headers={REVISION_HEADER: revision} if revision else {})
 
     async def sign_in(self, provider: Mended, kept: Credentials | None, challenge: Challenge) -> Credentials:
-        """Raises SignInFailed, and ClientUnknown where the client has to be registered anew."""
+        """Raises SignInFailed, and ClientUnknown if the client has to be registered again."""
         provider.take_up(kept)
         provider.challenge, provider.context.token_expiry_time = challenge, None
         header = [(b"www-authenticate", challenge.header)]
@@ -185,7 +185,7 @@ class Errand:
         return provider.credentials
 
     async def run(self, provider: Mended, refused: httpx2.Response | None) -> None:
-        """Let the flow do its work. `refused` is how the request was answered, if it was."""
+        """Run the flow. `refused` is the response to the original request, if there was one."""
         try:
             issuer = await self._exchange(provider, refused)
             if issuer is not None:
@@ -202,13 +202,11 @@ class Errand:
             raise failed(self._name, said) from None
         except OAuthFlowError as error:
             raise failed(self._name, error) from None
-        except (
-            Exception
-        ):  # the SDK and the libraries below it read what strangers wrote, and each stumbles in its own way
+        except Exception:  # they parse untrusted data, and raise many kinds of exceptions
             raise failed(self._name, "an answer of the authorization server is not what it should be") from None
 
     async def _exchange(self, provider: Mended, refused: httpx2.Response | None) -> str | None:
-        """One run of the flow; the issuer, where it should be run again because of how that one is spelled."""
+        """Run the flow once. Returns the issuer if it must run again because of a different spelling of the issuer."""
         issuer: str | None = None
         async with aclosing(provider.async_auth_flow(self._occasion)) as flow:
             try:
@@ -228,13 +226,13 @@ class Errand:
         return None
 
     def _check(self, provider: Mended) -> None:
-        """Whether anything is said to anybody yet. Nothing is, to a server that only refused."""
+        """Before the first POST: check that an authorization server has been identified, not just a 401 received."""
         if provider.context.auth_server_url is None and not (self.party.eager or provider.context.oauth_metadata):
             raise _Nameless
         provider.check_discovery()
 
     async def fetch(self, request: httpx2.Request) -> httpx2.Response:
-        """The answer, read whole; whether a redirection is followed is the SDK's to decide."""
+        """The response, read completely; whether to follow a redirect is left to the SDK."""
         url = str(request.url)
         is_own = request.method == "GET" and origin(url) == origin(self._server)
         if not is_own and (why := objection(url, self._server)):
@@ -258,7 +256,7 @@ class Errand:
 
 
 async def _read(response: httpx2.Response) -> bytes:
-    """As much of the body as an answer may have; what is longer than that is no JSON any more."""
+    """The body; empty if it exceeds the size limit."""
     body = b""
     async for chunk in response.aiter_bytes():
         body += chunk

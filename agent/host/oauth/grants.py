@@ -1,4 +1,4 @@
-"""The ways to a token: a person who signs in, or a client that does so by itself, with a secret or with a key."""
+"""The supported grants: authorization code with a person, or client credentials with a secret or a key."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from agent.host.oauth.table import OAuthTable
 from agent.mcp.exchange import excerpt, origin
 
 Visit = Callable[[str], Awaitable[str]]
-"""Leads a person to a URL, and gives the whole URL to which they were sent back."""
+"""Sends a person to a URL, and returns the whole URL of the redirect."""
 
 
 class CodeGrant(Mended):
-    """A person signs in: the authorization code, with PKCE."""
+    """Authorization code grant with PKCE: a person signs in."""
 
     def __init__(self, server: str, options: OAuthTable, redirect_uri: str, visit: Visit) -> None:
         metadata = OAuthClientMetadata(client_name="mcp-chat", redirect_uris=[AnyUrl(redirect_uri)])
@@ -53,14 +53,14 @@ class CodeGrant(Mended):
         self._leading = url
 
     async def _come_back(self) -> AuthorizationCodeResult:
-        """What the redirect says. Its error text counts only once state and issuer have been found right (RFC 9207)."""
+        """Parse the redirect. Its error text is only used after `state` and issuer have been verified (RFC 9207)."""
         given = parse_qs(urlsplit(await self._visit(self._leading)).query, keep_blank_values=True)
         state = parse_qs(urlsplit(self._leading).query)["state"]
         if given.get("state") != state or any(len(values) > 1 for values in given.values()):
             raise OAuthFlowError("the redirect does not belong to this attempt")
         said = {name: values[0] for name, values in given.items()}
         if self.context.oauth_metadata and said.get("iss") == self.descriptions.issuer:
-            said["iss"] = str(self.context.oauth_metadata.issuer)  # which the SDK has spelled its own way
+            said["iss"] = str(self.context.oauth_metadata.issuer)  # the SDK normalises the issuer's spelling
         if "error" in said:
             validate_authorization_response_iss(said.get("iss"), self.context.oauth_metadata)
             why = ": ".join(filter(None, (said["error"], said.get("error_description"))))
@@ -69,7 +69,7 @@ class CodeGrant(Mended):
 
 
 class SecretGrant(Mended, ClientCredentialsOAuthProvider):
-    """The client signs in by itself, with a secret."""
+    """Client credentials grant with a secret."""
 
     def __init__(self, server: str, options: OAuthTable) -> None:
         assert options.client_id
@@ -87,7 +87,7 @@ class SecretGrant(Mended, ClientCredentialsOAuthProvider):
 
 
 class KeyGrant(Mended, PrivateKeyJWTOAuthProvider):
-    """The client signs in by itself, with a key of its own (RFC 7523)."""
+    """Client credentials grant with a private key (RFC 7523)."""
 
     def __init__(self, server: str, options: OAuthTable, key: str) -> None:
         assert options.client_id
@@ -113,9 +113,9 @@ class KeyGrant(Mended, PrivateKeyJWTOAuthProvider):
 
 
 def _issuer(server: str, options: OAuthTable) -> str:
-    """Where credentials may go: to the issuer that is configured, else to the one that discovery leads to.
+    """Where the credentials may be sent: the configured issuer, else the one found by discovery.
 
-    The second is known when `_select_authorization_server` has chosen; before, it is the server's own origin, as it is
-    for servers that say nothing (revision 2025-03-26).
+    The second is known after `_select_authorization_server`; before, it is the server's own origin, as for servers
+    without metadata (revision 2025-03-26).
     """
     return options.issuer or origin(server)

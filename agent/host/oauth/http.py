@@ -1,4 +1,4 @@
-"""The requests that signing in takes beside those of the transport."""
+"""The HTTP client for OAuth requests."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from agent.host.oauth.errors import failed
 
 
 def open_client(server: str, seconds: float) -> httpx2.AsyncClient:
-    """What makes them, each in as many seconds at most, through the proxies that the environment names.
+    """A client with a timeout of `seconds` for each request, and the proxies of the environment.
 
     Raises:
-        SignInFailed: what the environment names cannot be used.
+        SignInFailed: the environment's proxy settings are invalid.
     """
     try:
         return httpx2.AsyncClient(timeout=seconds, headers={"user-agent": f"mcp-chat/{__version__}"})

@@ -1,4 +1,4 @@
-"""One at a time, across all processes of this machine."""
+"""A lock shared by all processes of this machine."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 
 import anyio
 
-LOOK_SECONDS = 0.02  # between two looks whether the other has finished
-LONGEST_SECONDS = 60.0  # for the other to finish: longer than any request of theirs may take
+LOOK_SECONDS = 0.02  # between two attempts to take the lock
+LONGEST_SECONDS = 60.0  # maximum wait: longer than any request of the holder may take
 
 
 @asynccontextmanager
 async def exclusive(path: Path, seconds: float = LONGEST_SECONDS) -> AsyncIterator[None]:
-    """The block is entered by one process, and one task of it, at a time. A process that dies lets go.
+    """Hold the lock: one process, and one task in it, at a time. It is released if the process dies.
 
     Raises:
-        TimeoutError: another held it for all of `seconds`.
-        OSError: there can be no such file.
+        TimeoutError: another process held it for all of `seconds`.
+        OSError: the lock file cannot be created.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -30,7 +30,7 @@ async def exclusive(path: Path, seconds: float = LONGEST_SECONDS) -> AsyncIterat
                 await anyio.sleep(LOOK_SECONDS)
         yield
     finally:
-        os.close(handle)  # which lets go
+        os.close(handle)  # which releases the lock
 
 
 if sys.platform == "win32":

@@ -1,4 +1,4 @@
-"""Signing in and out by command, whether or not the server is in use."""
+"""Signing in and out by command, whether or not the server is enabled."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ HELLO = {
         "clientInfo": {"name": "mcp-chat", "version": "1"},
     },
 }
-"""What a server answers to anybody it lets in."""
+"""A request that a server accepts from every client that is authorized."""
 
 
 async def log_in(config: Config, server: str, redirecting: Redirecting) -> str:
-    """Sign in to a server, by its name or its URL; a sentence on how it went.
+    """Sign in to a server given by name or URL; returns a sentence on the outcome.
 
     Raises:
-        ConfigError: there is no such server, or none that can be signed in to.
-        HostError: the server is not there, or it came to nothing.
+        ConfigError: there is no such server, or it does not use OAuth.
+        HostError: the server cannot be reached, or signing in failed.
     """
     try:
         return await _sign_in(config, server, redirecting)
@@ -69,7 +69,7 @@ async def _sign_in(config: Config, server: str, redirecting: Redirecting) -> str
 
 
 async def log_out(config: Config, server: str) -> str:
-    """Forget what signing in gave us; a sentence on whether there was anything. Raises as `log_in` does."""
+    """Delete the stored credentials; returns a sentence on whether there were any. Raises as `log_in` does."""
     name, table = _find(config, server)
     assert table.url is not None
     store = open_store(config.data_folder)
@@ -82,7 +82,7 @@ async def log_out(config: Config, server: str) -> str:
 
 
 async def _revoke(party: Party, kept: Credentials | None) -> None:
-    """Where the authorization server takes that. If it cannot be reached, the token is forgotten here all the same."""
+    """Revoke the tokens if the authorization server supports it. If that fails, they are still deleted locally."""
     if kept is None or not (kept.metadata or {}).get("revocation_endpoint"):
         return
     with anyio.move_on_after(REVOKING_SECONDS), suppress(ConnectionLost, ImportError):
@@ -92,7 +92,7 @@ async def _revoke(party: Party, kept: Credentials | None) -> None:
 
 
 def _find(config: Config, server: str) -> tuple[str, ServerTable]:
-    """Its name and its table. One that is not configured needs nothing but its URL."""
+    """A server's name and table. For one that is not configured, the URL is enough."""
     if server not in config.servers and re.match("https?://", server):
         known = [(name, table) for name, table in config.servers.items() if table.url == server]
         try:
@@ -111,7 +111,7 @@ def _find(config: Config, server: str) -> tuple[str, ServerTable]:
 
 
 async def _challenge(name: str, table: ServerTable) -> tuple[Challenge | None, bool]:
-    """What the server says to a stranger, and whether it lets one in."""
+    """The server's challenge to a request without a token, and whether it accepted that request."""
     import httpx2
 
     from agent.host.oauth.http import open_client

@@ -1,4 +1,4 @@
-"""Signing in to servers, as the rest of the host sees it."""
+"""The interface of OAuth to the rest of the host."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Pausing = Callable[[], AbstractContextManager[None]]
 
 
 class SignIns:
-    """All servers that somebody signs in to, or may have to. Nobody is asked where `ask` is None.
+    """The OAuth state of all servers. With `ask` None, nobody can be asked to sign in.
 
-    `hide` is told of every secret that comes up.
+    `hide` is called with every new secret.
     """
 
     def __init__(self, config: Config, hide: Hide, ask: Ask | None, open_page: OpenPage) -> None:
@@ -32,7 +32,7 @@ class SignIns:
         self._secrets: set[str] = set()
 
     def access(self, name: str, table: ServerTable, pausing: Pausing) -> Access | None:
-        """What signs the requests to a server; None where nobody ever signs in. `pausing` is held while one does."""
+        """Authorizes requests to a server; None without OAuth. `pausing` is entered while a person signs in."""
         if not signs_in(table):
             return None
         from agent.host.oauth.access import Access
@@ -43,7 +43,7 @@ class SignIns:
         return Access(party_of(self._config, name, table), open_store(folder), folder, redirecting, self._learn)
 
     def mask(self, text: str) -> str:
-        """`text` without any token in it."""
+        """`text` with every token masked."""
         return config_values.mask(text, self._secrets)
 
     def _learn(self, secrets: set[str]) -> None:
@@ -52,12 +52,12 @@ class SignIns:
 
 
 def signs_in(table: ServerTable) -> bool:
-    """Whether somebody may have to sign in: not on this machine, and not where the configuration holds a token."""
+    """Whether OAuth may be needed: not for local servers, nor if the configuration has an `Authorization` header."""
     return table.url is not None and table.auth != "none" and (table.auth == "oauth" or not holds_token(table))
 
 
 def holds_token(table: ServerTable) -> bool:
-    """Whether the configuration says what a server is to be told about who asks."""
+    """Whether the configuration has an `Authorization` header for the server."""
     return any(name.lower() == "authorization" for name in table.headers)
 
 

@@ -1,4 +1,4 @@
-"""Whom it is about when somebody signs in."""
+"""The server that somebody signs in to."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from agent.host.oauth.table import OAuthTable
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """A server that is signed in to. `eager` says that it is, even where it refuses without a word on how.
+    """A server that uses OAuth. `eager`: OAuth is configured, so it is tried even if the server's 401 gives no details.
 
-    `login` are the words that sign in to it, where more is needed than its name.
+    `login` are the command line arguments to sign in to it, if its name is not enough.
     """
 
     name: str
@@ -23,5 +23,5 @@ class Party:
 
     @property
     def login_command(self) -> str:
-        """What a person types to sign in, in a run like this one."""
+        """The command that signs in, with the options of this run."""
         return shlex.join(("mcp-chat", *(self.login or ("login", self.name))))

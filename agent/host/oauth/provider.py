@@ -1,19 +1,19 @@
-"""The official SDK's OAuth clients, mended where they fall short of the specification or of a person's needs.
+"""The official SDK's OAuth clients, with corrections required by the specification or useful to people.
 
-What they do well stays theirs: discovery, registration, PKCE, the checks of issuer and resource, the requests for
-tokens. What is changed, here and in `oauth_grants`:
+The SDK provides discovery, registration, PKCE, the checks of issuer and resource, and token requests. Changed here and
+in `oauth.grants`:
 
-* what an earlier run found out is taken up again, so that a refresh goes to the right place after a restart;
-* an authorization server must say that it knows PKCE;
-* of the scopes that the authorization server knows, none is asked for because nobody said which;
-* a client that was registered by hand belongs to one authorization server, and authenticates the way that one takes;
-* a refresh that fails for a while does not throw the refresh token away;
-* the issuer is compared letter by letter, as it was written; a server that says nothing of an issuer (revision
-  2025-03-26) may call itself what it likes;
-* a description that cannot be used is told, and nothing is tried at addresses that nobody named;
-* a token that cannot be put into a header, or that runs out at no time that there is, is none;
-* an error in the redirect is shown only once the redirect is known to be genuine;
-* no value that came from outside stands in a log, or in an exception next to a token.
+* state found in an earlier run is restored, so that a refresh goes to the right endpoint after a restart;
+* the authorization server's metadata must declare PKCE support;
+* the authorization server's `scopes_supported` is not requested as a default scope;
+* a pre-registered client is bound to one authorization server, and uses an authentication method it supports;
+* a temporarily failing refresh does not delete the refresh token;
+* issuers are compared as exact strings; a server without protected resource metadata (revision 2025-03-26) may spell
+  its issuer differently;
+* invalid metadata is reported, and no endpoints are guessed in its place;
+* a token that is not valid in a header, or has an invalid expiry time, is rejected;
+* an error in the redirect is shown only after the redirect has been verified;
+* no remote value is logged, or put into an exception together with a token.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from agent.host.oauth.store import Credentials
 from agent.host.oauth.table import OAuthTable
 from agent.mcp.exchange import origin
 
-END_OF_TIME = 10**12  # seconds from now, in which a token has run out or never will
+END_OF_TIME = 10**12  # seconds from now; an expiry time beyond that is treated as never
 
-logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)  # it logs what servers say, with a traceback
+logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)  # it logs remote values, with a traceback
 
 
 class ClientUnknown(OAuthTokenError):
@@ -50,11 +50,11 @@ class ClientUnknown(OAuthTokenError):
 
 
 class ClientMissing(OAuthFlowError):
-    """The authorization server lets no program register by itself."""
+    """The authorization server has no dynamic client registration."""
 
 
 class Nowhere:
-    """The SDK's storage, which keeps nothing: `Mended.credentials` is what is kept."""
+    """A storage for the SDK that stores nothing: `Mended.credentials` has the state instead."""
 
     async def get_tokens(self) -> OAuthToken | None:
         return None
@@ -68,7 +68,7 @@ class Nowhere:
 
 
 class Mended(OAuthClientProvider):
-    """Lives for one renewal: `take_up` what is known, let it work, and keep `credentials`."""
+    """Used for one renewal: restore the state with `take_up`, run the flow, then read `credentials`."""
 
     options: OAuthTable
     challenge = Challenge()
@@ -76,7 +76,7 @@ class Mended(OAuthClientProvider):
     _issuer: str | None = None
 
     def take_up(self, kept: Credentials | None) -> None:
-        """Go on where an earlier renewal ended; a memory that is damaged is none."""
+        """Restore the state of an earlier run; invalid state is ignored."""
         self._initialized, self._spelled, self._went = True, dict[str, str](), False
         self.descriptions = Descriptions()
         if kept is None:
@@ -101,7 +101,7 @@ class Mended(OAuthClientProvider):
 
     @property
     def credentials(self) -> Credentials:
-        """What is known now."""
+        """The current state."""
         context, tokens = self.context, self.context.current_tokens
         return Credentials(
             server=context.server_url,
@@ -117,7 +117,7 @@ class Mended(OAuthClientProvider):
         )
 
     def revocation(self) -> httpx2.Request | None:
-        """What asks the authorization server to forget the tokens (RFC 7009, section 2.1), if it can be asked that."""
+        """A token revocation request (RFC 7009, section 2.1); None if the server does not support it."""
         context, tokens = self.context, self.context.current_tokens
         endpoint = context.oauth_metadata and context.oauth_metadata.revocation_endpoint
         if endpoint is None or tokens is None or context.client_info is None:
@@ -128,9 +128,9 @@ class Mended(OAuthClientProvider):
         return httpx2.Request("POST", str(endpoint), data=form, headers=headers)
 
     def respell(self, issuer: str) -> bool:
-        """Whether metadata that names this issuer may be taken after all, and will be.
+        """Accept metadata with this issuer despite its different spelling, if allowed; returns whether that is so.
 
-        Servers of revision 2025-03-26 are found by their own origin, where they may call themselves what they like.
+        Servers of revision 2025-03-26 are located by their own origin, and may spell their issuer differently.
         """
         expected = self._expected_issuer()
         if self._went or self.context.auth_server_url is not None or issuer == expected:
@@ -141,11 +141,11 @@ class Mended(OAuthClientProvider):
         return True
 
     def check_discovery(self) -> None:
-        """Whether it is known where to go on, before anything goes there.
+        """Verify the discovered metadata before anything is sent to the authorization server.
 
         Raises:
-            ClientMissing: there is no client, and no way to get one.
-            OAuthFlowError: it is not known.
+            ClientMissing: there is no client, and no registration endpoint.
+            OAuthFlowError: the metadata is missing or invalid.
         """
         context = self.context
         metadata, issuer = context.oauth_metadata, context.auth_server_url
@@ -170,7 +170,7 @@ class Mended(OAuthClientProvider):
 
     @property
     def _bound_to(self) -> str | None:
-        """The one authorization server that may be asked, where there is such a one."""
+        """The only authorization server that may be used, if the client is bound to one."""
         if self.options.issuer or self.options.client_id is None:
             return self.options.issuer
         return self._kept.issuer if self._kept else None
@@ -186,7 +186,7 @@ class Mended(OAuthClientProvider):
         return await super()._perform_authorization()
 
     def _choose_scope(self) -> None:
-        """What was challenged, else what the server lists, else nothing (section "Scope Selection Strategy")."""
+        """The challenge's scope, else the resource metadata's, else none (section "Scope Selection Strategy")."""
         context, kept, step_up = self.context, self._kept, self.challenge.is_step_up
         listed = context.protected_resource_metadata and context.protected_resource_metadata.scopes_supported
         base = context.client_metadata.scope
@@ -199,7 +199,7 @@ class Mended(OAuthClientProvider):
         context.client_metadata.scope = union_scopes(union_scopes(before, base), more)
 
     def _choose_method(self) -> None:
-        """How the client proves itself, where its registration does not say (RFC 8414, section 2)."""
+        """The client authentication method, if the registration names none (RFC 8414, section 2)."""
         client, metadata = self.context.client_info, self.context.oauth_metadata
         if client is None or client.token_endpoint_auth_method is not None:
             return
@@ -236,7 +236,7 @@ def _document(model: Any) -> dict[str, Any]:
 
 
 def _check_token(response: httpx2.Response) -> None:
-    """Raises OAuthTokenError where there is none in it that can be put into a header (RFC 6750, section 2.1)."""
+    """Raises OAuthTokenError if the response has no token that is valid in a header (RFC 6750, section 2.1)."""
     try:
         given = OAuthToken.model_validate_json(response.content)
         is_token = re.fullmatch(r"[\x21-\x7e]+", given.access_token) and abs(given.expires_in or 0) < END_OF_TIME
@@ -247,7 +247,7 @@ def _check_token(response: httpx2.Response) -> None:
 
 
 def _said(response: httpx2.Response) -> tuple[str, str]:
-    """The error of a token endpoint, and what it says about it (RFC 6749, section 5.2)."""
+    """A token endpoint's `error` and `error_description` (RFC 6749, section 5.2)."""
     try:
         body = from_json(response.content)
     except ValueError:

@@ -1,8 +1,8 @@
-"""What signing in gave us, kept between runs: in the system's keyring if there is one, else in a file of the owner's.
+"""Credentials kept between runs: in the system's keyring if there is one, else in a file readable by its owner only.
 
-Everything is kept by authorization server and server: what one of them issued is never shown to another (section
-"Authorization, Authorization Server Binding"). Which authorization server goes with a server just now, and what the two
-say of themselves, is no secret, and stands in files of its own.
+They are stored by authorization server and server: credentials issued by one are never sent to another (section
+"Authorization, Authorization Server Binding"). The current authorization server of each server, and the metadata of
+both, are not secret and are stored in separate files.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from agent.host import remembered
 
 SERVICE = "mcp-chat"
 DESCRIPTIONS = {"metadata", "resource"}
-"""What is no secret, and would be too long for some keyrings."""
+"""Fields that are not secret, and would be too long for some keyrings."""
 
 
 class Credentials(BaseModel):
-    """What is known of one server that was signed in to.
+    """What is known about one server with OAuth.
 
-    `expires_at` is in seconds since the epoch; `scope` is what was granted, `requested` what was asked for. `client` is
-    the registration, `metadata` what the authorization server says of itself, `resource` what the server says of
-    itself: each as it came, so that a later run need not ask again. `demanded` is what the server wanted beyond that
-    when nobody could be asked.
+    `expires_at` is in seconds since the epoch; `scope` was granted, `requested` was asked for. `client` is the
+    registration, `metadata` the authorization server's metadata, `resource` the protected resource metadata: each as
+    received, so that a later run need not request it again. `demanded` is a scope that the server required while nobody
+    could be asked to sign in.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
@@ -48,22 +48,22 @@ class Credentials(BaseModel):
     resource: dict[str, Any] | None = Field(None, repr=False)
 
     def is_usable(self, now: float) -> bool:
-        """Whether there is a token that has not run out, as far as is known."""
+        """Whether there is a token that, as far as is known, has not expired."""
         return bool(self.access_token) and (self.expires_at is None or now < self.expires_at)
 
     def covers(self, scope: str | None) -> bool:
-        """Whether all of a scope was granted. One that is not named may be more than that."""
+        """Whether all of a scope was granted; False for None, as an unnamed scope may be larger."""
         return scope is not None and set(scope.split()) <= set((self.scope or "").split())
 
     @property
     def secrets(self) -> set[str]:
-        """Everything in it that nobody should see."""
+        """All secret values."""
         client = self.client.get("client_secret"), self.client.get("registration_access_token")
         return {text for text in (self.access_token, self.refresh_token, *client) if isinstance(text, str) and text}
 
 
 class Vault(Protocol):
-    """Where secrets lie, by key. The methods may block."""
+    """A storage of secrets by key. The methods may block."""
 
     def read(self, key: str) -> str | None: ...
 
@@ -73,7 +73,7 @@ class Vault(Protocol):
 
 
 class FileVault:
-    """A file that only its owner can read."""
+    """A file readable by its owner only."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -94,7 +94,7 @@ class FileVault:
 
 
 class KeyringVault:
-    """The system's keyring, through the package of that name."""
+    """The system's keyring, by means of the package `keyring`."""
 
     def __init__(self, keyring: Any) -> None:
         self._keyring = keyring
@@ -102,7 +102,7 @@ class KeyringVault:
     def read(self, key: str) -> str | None:
         try:
             secret = self._keyring.get_password(SERVICE, key)
-        except Exception:  # locked, and nobody unlocks it; each system's has exceptions of its own
+        except Exception:  # locked and not unlocked; each backend has its own exceptions
             return None
         return secret if isinstance(secret, str) else None
 
@@ -114,15 +114,15 @@ class KeyringVault:
             raise OSError(f"the keyring does not take it: {error}") from error
 
     def erase(self, key: str) -> None:
-        with suppress(Exception):  # it is not there, or see `read`
+        with suppress(Exception):  # it is not there, or as in `read`
             self._keyring.delete_password(SERVICE, key)
 
 
 class Store:
-    """Its methods may block. What cannot be read is as if it were not there.
+    """The methods may block. Data that cannot be read is treated as absent.
 
-    What the keyring does not take, because it is locked or that is too long for it, lies in the file; where something
-    lies in both, the file's is the newer one.
+    A secret that the keyring rejects (locked, or too long) is stored in the file; if both have one, the file's is
+    newer.
     """
 
     def __init__(self, data_folder: Path, keyring: Callable[[], Any]) -> None:
@@ -136,11 +136,11 @@ class Store:
         return KeyringVault(keyring) if keyring else None
 
     def damaged(self) -> Path | None:
-        """A file that is there and cannot be read, so that what it kept is lost."""
+        """A file that exists but cannot be read, so that its contents are lost."""
         return next((path for path in (self._index, self._tokens) if _is_damaged(path)), None)
 
     def read(self, server: str) -> Credentials | None:
-        """What is kept for a server and the authorization server that it was last signed in at."""
+        """The stored credentials for a server and the authorization server last used with it."""
         issuer = remembered.read(self._index).get(server)
         if not isinstance(issuer, str):
             return None
@@ -172,7 +172,7 @@ class Store:
         self._file.write(key, secret)
 
     def erase(self, server: str) -> bool:
-        """Whether there was something to erase. Raises OSError."""
+        """Returns whether there was anything to delete. Raises OSError."""
         issuer = remembered.read(self._index).get(server)
         if not isinstance(issuer, str):
             return False
@@ -186,16 +186,16 @@ class Store:
 
 
 def open_store(data_folder: Path, keyring: Callable[[], Any] | None = None) -> Store:
-    """The store that this system has. `keyring` gives the module of that name, or None if it cannot be used."""
+    """The store for this system. `keyring` returns the module of that name, or None if it cannot be used."""
     return Store(data_folder, keyring or usable_keyring)
 
 
 def usable_keyring() -> Any:
-    """The package `keyring`, if it is installed and has found a place that is one. Importing it takes a while."""
+    """The package `keyring`, if it is installed and has a usable backend. Importing it is slow."""
     try:
         keyring = import_module("keyring")
         return keyring if keyring.get_keyring().priority >= 1 else None
-    except Exception:  # it is not there, or what it finds on this system is broken in a way of its own
+    except Exception:  # not installed, or the backend of this system fails in its own way
         return None
 
 
@@ -213,7 +213,7 @@ def _is_damaged(path: Path) -> bool:
 
 
 def _change(path: Path, key: str, value: object) -> None:
-    """Remember a value, or forget it where it is None. Raises OSError."""
+    """Set a value, or delete it if it is None. Raises OSError."""
     before = remembered.read(path)
     after = {name: each for name, each in {**before, key: value}.items() if each is not None}
     if after != before:

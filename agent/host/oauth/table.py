@@ -1,4 +1,4 @@
-"""How to sign in to a server, as far as its configuration says so."""
+"""The configuration of OAuth for a server."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class OAuthTable(BaseModel):
-    """How to sign in to one server, where that is not to be found out.
+    """OAuth settings of one server that cannot be discovered.
 
     `private_key` is the path of a PEM file; `issuer` the authorization server that knows the client; `redirect_port`
-    the port of the redirect that is registered there; `client_metadata_url` where the client describes itself.
+    the port of the redirect URI registered there; `client_metadata_url` the URL of the client ID metadata document.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -31,7 +31,7 @@ class OAuthTable(BaseModel):
 
     @property
     def objection(self) -> str | None:
-        """What does not go together in it."""
+        """Which settings cannot be combined; None if they are consistent."""
         if self.grant == "client_credentials":
             if self.client_id is None or (self.client_secret is None) == (self.private_key is None):
                 return 'grant = "client_credentials" needs client_id, and either client_secret or private_key.'

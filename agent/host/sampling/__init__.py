@@ -1,1 +1,1 @@
-"""A server's question to the model: who may (`budget`), which model (`models`), what is sent (`messages`, `tools`)."""
+"""Sampling requests: limits (`budget`), choice of the model (`models`), conversion (`messages`, `tools`)."""

@@ -1,4 +1,4 @@
-"""What each server may take of the model within one turn, so that a server that loops is stopped."""
+"""Limits on each server's sampling requests in one turn, so that a server in a loop is stopped."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agent.chat.questions import ApproveSampling
 from agent.host.config.models import SamplingTable
 
 REFUSALS_TOLD = 20
-"""Refused requests of one server in one turn that people hear of; a server that loops makes thousands."""
+"""Maximum number of refusals reported per server and turn; a server in a loop may cause thousands."""
 
 
 class OverBudget(Exception):
-    """The text is a sentence that names the limit. `is_told`: it is not one of too many."""
+    """The text is a sentence that names the limit. `is_told`: whether to report it, if there were few so far."""
 
     def __init__(self, why: str, refused: int) -> None:
         super().__init__(why)
@@ -26,7 +26,7 @@ class OverBudget(Exception):
 
 @dataclass(slots=True)
 class Spent:
-    """One server's account in one turn. What requests that are under way may come to is `held` for them."""
+    """What one server has used in one turn. `held` values are reserved for requests in progress."""
 
     requests: int = 0
     tokens: int = 0
@@ -51,7 +51,7 @@ class Spent:
 
 
 class Budgets:
-    """`turn` tells turns apart: when its value changes, everybody begins anew."""
+    """`turn` identifies the turn: when its value changes, all counts start again."""
 
     def __init__(self, limits: SamplingTable, turn: Callable[[], object]) -> None:
         self._limits, self._turn = limits, turn
@@ -61,12 +61,12 @@ class Budgets:
 
     @contextmanager
     def admitted(self, question: ApproveSampling) -> Iterator[Spent]:
-        """Count one more request, if there is room for it beside those under way; its room is held until it is over.
+        """Count a request if the limits allow it beside those in progress, and reserve its maximum usage until it ends.
 
-        Yields the account that it is to be spent from.
+        Yields the account to which the actual usage is added.
 
         Raises:
-            OverBudget: the server has had its share.
+            OverBudget: a limit has been reached.
         """
         spent = self._of(question.server)
         spent.requests += 1
@@ -77,7 +77,7 @@ class Budgets:
             yield spent
 
     def room(self, server: str) -> anyio.Semaphore:
-        """Held while one request is answered: so many at the same time, and the others wait."""
+        """The semaphore that limits a server's concurrent requests; further ones wait."""
         return self._rooms.setdefault(server, anyio.Semaphore(self._limits.max_concurrent))
 
     def _of(self, server: str) -> Spent:

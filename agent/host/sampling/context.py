@@ -1,4 +1,4 @@
-"""What was said in the chat, for a sampling request that may include it (section "Sampling", `includeContext`)."""
+"""The conversation as context for a sampling request (section "Sampling", `includeContext`)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from agent.chat.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agent.host.content import text_of
 
-LONGEST = 20_000  # characters, the newest
+LONGEST = 20_000  # characters; the newest are kept
 
 OwnerOf = Callable[[str], str]
-"""The server that runs a tool, by the name that the model calls it; "" if there is none."""
+"""The server of a tool, by the name that the model sees; "" if there is none."""
 
 
 def with_context(system: str, context: str) -> str:
@@ -20,7 +20,7 @@ def with_context(system: str, context: str) -> str:
 
 
 def conversation_context(messages: Sequence[Message], owner_of: OwnerOf, server: str | None) -> str:
-    """The conversation as text; for one `server` only what its own tools were asked and said."""
+    """The conversation as text; with `server`, only the calls and results of that server's tools."""
     text = "\n".join(_lines(messages, owner_of, server))
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
 

@@ -1,4 +1,4 @@
-"""What a person changes in a sampling request before it goes out, and in a reply before it goes back."""
+"""A person's changes to a sampling request before it is sent, and to the reply before it is returned."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from agent.chat.provider import Finished, Request
 from agent.chat.questions import Answer
 
 BY_HAND = "human"
-"""What stands for a model where the person answered."""
+"""The model name in the result if the person wrote the reply."""
 
 
 def editable_text(request: Request) -> str | None:
-    """The text of the last message, if that is one of a person's; None if there is nothing to edit."""
+    """The text of the last message, if it has the role "user"; None if there is nothing to edit."""
     last = request.messages[-1] if request.messages else None
     return _text(last.content) if isinstance(last, UserMessage) else None
 
 
 def edited_request(request: Request, edits: Mapping[str, Any]) -> Request:
-    """The request as the person wants it; they may lower the limit of the reply, but not raise it."""
+    """The request with the person's edits; they may lower the token limit, but not raise it."""
     changes: dict[str, Any] = {}
     system, text, limit = edits.get("system"), edits.get("text"), edits.get("max_tokens")
     if isinstance(system, str):
@@ -34,13 +34,13 @@ def edited_request(request: Request, edits: Mapping[str, Any]) -> Request:
 
 
 def reply_by_hand(answer: Answer) -> Finished | None:
-    """The person's own reply, if they gave one instead of an approval."""
+    """The reply written by the person, if they gave one instead of an approval."""
     reply = (answer.content or {}).get("reply")
     return Finished(AssistantMessage((Text(reply),)), None, BY_HAND) if isinstance(reply, str) else None
 
 
 def edited_reply(message: AssistantMessage, answer: Answer) -> AssistantMessage:
-    """The reply with the person's text in the place of the model's; its tool calls stay."""
+    """The reply with the text replaced by the person's; its tool calls are kept."""
     text = (answer.content or {}).get("text")
     if not isinstance(text, str) or text == message.text:
         return message

@@ -1,6 +1,6 @@
-"""`maxTokens` as a hard cap: a reply that is longer than a server asked for is cut before it goes back.
+"""`maxTokens` as a hard limit: a longer reply is truncated before it is returned to the server.
 
-An API may have a least limit of its own that is higher, or not know the limit at all.
+An API may have a higher minimum for its own limit, or no limit at all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from agent.host.sampling.size import text_tokens
 
 
 def within_limit(finished: Finished, max_tokens: int | None) -> Finished:
-    """The reply with no more than `max_tokens` tokens of text, in proportion; calls that were cut are none."""
+    """The reply with at most `max_tokens` tokens of text, cut in proportion; a truncated reply has no tool calls."""
     if max_tokens is None or (tokens := _written(finished)) <= max_tokens:
         return finished
     text = finished.message.text
@@ -23,9 +23,9 @@ def within_limit(finished: Finished, max_tokens: int | None) -> Finished:
 
 
 def _written(finished: Finished) -> int:
-    """The tokens of a reply without its reasoning: as its API counts them, else estimated.
+    """The tokens of a reply without reasoning, as counted by the API, else estimated.
 
-    A reply of unknown length that its API itself cut is taken to be as long as it was told.
+    A reply of unknown length that the API itself cut off is assumed to be within the limit.
     """
     message, usage = finished.message, finished.usage
     if usage and usage.output_tokens:

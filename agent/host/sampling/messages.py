@@ -1,6 +1,6 @@
-"""A server's sampling request as a question to a model, and the model's reply as the server's result.
+"""Converts sampling requests to model requests, and the model's replies to results for the server.
 
-Tools in such a request are the server's own: the model's calls go back to it, nothing here runs them.
+Tools in such a request belong to the server: the model's calls are returned to it and never run here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ STOP_REASONS = {
 
 MISSING = "Tool result missing in request"
 MIXED = "Tool results mixed with other content"
-"""As the specification words them (section "Sampling, Error Handling")."""
+"""The error messages of the specification (section "Sampling, Error Handling")."""
 
 _KINDS = ("text", "image", "audio", "tool_use", "tool_result")
 _ACCEPTED_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -53,7 +53,7 @@ _ACCEPTED_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a server asks for. `names` leads from the tool names that the model is shown to the server's own."""
+    """A sampling request. `names` maps the tool names that the model sees to the server's own."""
 
     request: Request
     preferences: Preferences = field(default_factory=Preferences)
@@ -62,10 +62,10 @@ class Sample:
 
 
 def read_sample(params: Mapping[str, Any], max_tokens: int) -> Sample:
-    """Read the params of `sampling/createMessage`, with no more than `max_tokens` to be spent on the reply.
+    """Parse the params of `sampling/createMessage`; the reply gets at most `max_tokens` tokens.
 
     Raises:
-        McpError: -32602 where they make no sense, unbalanced tool calls and results included.
+        McpError: -32602 if they are invalid, for example if tool calls and results do not match.
     """
     asked = _validated(params)
     tools = asked.tools or ()
@@ -108,7 +108,7 @@ def _validated(params: Mapping[str, Any]) -> types.CreateMessageRequestParams:
 
 
 def _kinds(messages: Any) -> Iterator[tuple[str, str]]:
-    """Where content stands, and what it says it is; what says nothing is left to the validation."""
+    """The position and the declared type of each content block; a block without one is left to validation."""
     for number, message in enumerate(messages if isinstance(messages, list) else ()):
         content = message.get("content") if isinstance(message, dict) else None
         for block in content if isinstance(content, list) else [content]:
@@ -128,7 +128,7 @@ def _preferences(asked: types.ModelPreferences | None) -> Preferences:
 
 
 def _messages(asked: Sequence[types.SamplingMessage]) -> Iterable[Message]:
-    """Every call answered by the very next message, and by all of it ("Sampling, Message Content")."""
+    """Convert the messages. All results of tool calls must be in the next message ("Sampling, Message Content")."""
     owed: list[str] = []
     for message in asked:
         blocks = message.content if isinstance(message.content, list) else [message.content]
@@ -187,7 +187,7 @@ def _result(block: types.ToolResultContent) -> ToolResult:
 
 
 def _call_id(id: str) -> str:
-    """The server's id, if every model takes it; names are made to fit in the same way."""
+    """The server's id, if every model accepts it; else a valid one."""
     return id if _ACCEPTED_ID.fullmatch(id) else accepted_name(id)
 
 
@@ -195,7 +195,7 @@ def write_result(sample: Sample, finished: Finished) -> dict[str, Any]:
     """The result of `sampling/createMessage`.
 
     Raises:
-        McpError: -32603 where the model called a tool with what is no JSON object.
+        McpError: -32603 if the model called a tool with arguments that are no JSON object.
     """
     reply = finished.message
     blocks: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text or not reply.tool_calls else []

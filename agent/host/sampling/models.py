@@ -1,7 +1,7 @@
-"""Which model answers a server's sampling request: its hints first, then its priorities.
+"""Chooses the model for a sampling request: by its hints first, then by its priorities.
 
-Only models of the configuration are taken, and those known here of the provider that the chat uses: what a server
-writes never goes to a company that the person has not chosen.
+Only models in the configuration are used, and the known models of the chat's own provider, so that a server's text is
+never sent to a company that the person has not chosen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agent.providers.registry import ProviderConfig
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What a server says (section "Sampling, Model Preferences"). Priorities are from 0 to 1."""
+    """A server's preferences (section "Sampling, Model Preferences"). Priorities are from 0 to 1."""
 
     hints: tuple[str, ...] = ()
     cost: float = 0.0
@@ -28,7 +28,7 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """How cheap, fast and intelligent a model is beside others: from 0 to 1, and a matter of judgement."""
+    """How cheap, fast and intelligent a model is, relative to others: from 0 to 1, estimated."""
 
     cost: float
     speed: float
@@ -51,11 +51,11 @@ RATINGS: Mapping[str, Mapping[str, Rating]] = {
 }
 
 _MAKERS = frozenset({"anthropic", "claude", "google", "latest", "meta", "mistral", "model", "openai", "preview"})
-"""Words of model names that many models share."""
+"""Words that occur in the names of many models."""
 
 
 def choose_model(preferences: Preferences, config: Config, current: str) -> tuple[str, str]:
-    """PROVIDER/MODEL, and why that one. `current` is the chat's own.
+    """PROVIDER/MODEL, and why it was chosen. `current` is the chat's own.
 
     Raises:
         ConfigError: `[sampling.models]` names a model that cannot be used.
@@ -81,7 +81,7 @@ def _mapped(hint: str, models: Mapping[str, str]) -> str | None:
 
 
 def _hinted(hint: str, candidates: list[str]) -> str | None:
-    """The first whose name holds the hint; else one that shares a word that says which: "haiku", "opus"."""
+    """The first whose name contains the hint; else one that shares a distinctive word: "haiku", "opus"."""
     exact = (label for label in candidates if hint.lower() in label.partition("/")[2].lower())
     words = {word for word in _words(hint) if len(word) > 3} - _MAKERS
     alike = (label for label in candidates if words & set(_words(label.partition("/")[2])))
@@ -93,7 +93,7 @@ def _words(name: str) -> list[str]:
 
 
 def _preferred(preferences: Preferences, config: Config, candidates: list[str]) -> str | None:
-    """The one that suits best, if the chat's own can be compared at all; of equals the first."""
+    """The best match, if the chat's own model has a rating; of equals the first."""
     rated = {label: rating for label in candidates if (rating := _rating(label, config))}
     if candidates[0] not in rated or not (preferences.cost or preferences.speed or preferences.intelligence):
         return None
@@ -105,7 +105,7 @@ def _score(rating: Rating, wanted: Preferences) -> float:
 
 
 def _rating(label: str, config: Config) -> Rating | None:
-    """By the words of its name: another release of a known model is rated like it, and so is one behind a gateway."""
+    """By the words of its name, so that other releases of a known model, and models behind a gateway, are rated too."""
     name, _, model = label.partition("/")
     provider = config.providers.get(name)
     if not isinstance(provider, ProviderConfig) or provider.kind == "mock":
@@ -118,7 +118,7 @@ def _rating(label: str, config: Config) -> Rating | None:
 
 
 def _known(name: str, config: Config) -> Mapping[str, Rating]:
-    """The models rated here that the provider of this name is sure to have."""
+    """The rated models that the provider of this name is sure to have."""
     provider = config.providers.get(name)
     if not isinstance(provider, ProviderConfig) or provider.kind not in RATINGS or not provider.is_official:
         return {}

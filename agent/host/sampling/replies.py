@@ -1,7 +1,7 @@
-"""Replies to servers as their provider made them, found again when a server goes on from one.
+"""The native replies to sampling requests, reused when a server sends a reply back with tool results.
 
-MCP has no place for a model's reasoning, and a model that is shown its own tool calls without the reasoning that led
-to them does worse, or refuses. So the native reply is kept here, by the id of its tool calls.
+MCP cannot transport a model's reasoning, and a model that gets its own tool calls without the reasoning before them
+performs worse, or returns an error. So native replies are kept here, by the ids of their tool calls.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Replies:
             self._kept.popitem(last=False)
 
     def recall(self, server: str, message: Message) -> Message:
-        """The reply that `message` says again, if it says exactly that; else `message` itself."""
+        """The kept reply if its content equals that of `message`; else `message` itself."""
         if not isinstance(message, AssistantMessage) or not message.tool_calls:
             return message
         kept = self._kept.get((server, message.tool_calls[0].id))

@@ -1,4 +1,4 @@
-"""A server borrows the model: policy, approval, the request without the conversation, review, reply."""
+"""Answers sampling requests: limits, approval, the model request, review, result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REJECTION = "User rejected sampling request"
 
 
 class Sampling:
-    """Answers the requests of all servers (section "Client Features, Sampling"), whatever the revision."""
+    """Answers the sampling requests of all servers (section "Client Features, Sampling"), for every revision."""
 
     def __init__(self, config: Config, outbox: Outbox, chat: Chat, grants: Grants, *, interactive: bool) -> None:
         self._config, self._outbox, self._chat = config, outbox, chat
@@ -45,7 +45,7 @@ class Sampling:
         """The result of `sampling/createMessage`.
 
         Raises:
-            McpError: -1 if it was refused, -32602 if it makes no sense, -32603 if the model failed.
+            McpError: -1 if it was rejected, -32602 if it is invalid, -32603 if the model failed.
         """
         sample = self._read(server, params)
         try:
@@ -65,7 +65,7 @@ class Sampling:
         return replace(sample, request=replace(request, messages=messages, system=system))
 
     def _context(self, server: str, wanted: str) -> str:
-        """Nothing, whatever a server asks for, unless the configuration lets it see the chat."""
+        """The conversation as context; empty, whatever the server requests, unless the configuration allows it."""
         table = self._config.servers.get(server)
         if wanted == "none" or table is None or not table.context:
             return ""
@@ -80,7 +80,7 @@ class Sampling:
 
     @asynccontextmanager
     async def _admitted(self, question: ApproveSampling) -> AsyncIterator[Spent]:
-        """Within the server's budget, and with not too many others of it at the same time."""
+        """Apply the server's budget and its limit on concurrent requests."""
         try:
             with self._budgets.admitted(question) as spent:
                 async with self._budgets.room(question.server):
@@ -90,7 +90,7 @@ class Sampling:
             raise McpError(REJECTED, f"Sampling limit reached: {over}") from over
 
     def _stop(self, question: ApproveSampling, over: OverBudget) -> None:
-        """Nobody said no: a limit was met."""
+        """Report a request refused by a limit rather than by a person."""
         if over.is_told:
             self._outbox.emit(QuestionSettled(question, "decline", "policy", str(over)))
             self._outbox.emit(SampleFinished(question.server, question.model, None, "limit", why=str(over)))
@@ -139,7 +139,7 @@ class Sampling:
             raise McpError(INTERNAL_ERROR, self._config.mask(str(error))) from error
 
     async def _review(self, question: ApproveSampling, finished: Finished, cost: float | None) -> Finished:
-        """The reply as the person lets it through: they may put another text in its place."""
+        """The reply as approved by the person, who may replace its text."""
         server, model = question.server, question.model
         if self._config.approval(server) == "allow" or self._grants.has(server, "review"):
             return finished
@@ -152,5 +152,5 @@ class Sampling:
 
 
 def _guess(question: ApproveSampling, finished: Finished) -> Usage:
-    """A provider that does not count is taken to have used what was estimated."""
+    """The usage of a provider that does not report it: assumed to be as estimated."""
     return Usage(input_tokens=question.tokens, output_tokens=text_tokens(finished.message.text))

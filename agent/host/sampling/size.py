@@ -1,4 +1,4 @@
-"""How large a request to a model is, and what it may come to at most, before any model has counted it."""
+"""Estimates the size and the maximum cost of a model request before it is sent."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from agent.chat.messages import Audio, Content, Image, Text, ToolCall, ToolMessa
 from agent.chat.provider import Request
 
 ASCII_PER_TOKEN = 3
-"""Characters; prose has four or more, code and numbers fewer."""
+"""Characters per token; prose has four or more, code and numbers fewer."""
 BYTES_PER_TOKEN = 2
-"""Of UTF-8, beyond ASCII: a Chinese character, which may take more than one token, has three of them."""
-TOKENS_PER_PICTURE = 1_500  # or recording: about what a large one takes
+"""Bytes of UTF-8 per token, beyond ASCII: a Chinese character has three and may take more than one token."""
+TOKENS_PER_PICTURE = 1_500  # or audio clip: about the size of a large one
 LEAST_REPLY = 16
-"""Tokens: some APIs take no lower limit, and what is over the server's own is cut off after it was paid for."""
+"""Tokens: some APIs have a minimum limit; what exceeds the server's own limit is paid for and then cut off."""
 
 
 def text_tokens(text: str) -> int:
-    """About how many tokens `text` has at most."""
+    """An approximate upper limit of the tokens of `text`."""
     ascii_only = len(text.encode("ascii", "ignore"))
     beyond = len(text.encode("utf-8", "surrogatepass")) - ascii_only
     return -(-ascii_only // ASCII_PER_TOKEN) - (-beyond // BYTES_PER_TOKEN)
 
 
 def request_tokens(request: Request) -> int:
-    """About how many tokens a request has at most."""
+    """An approximate upper limit of the tokens of a request."""
     tools = [[tool.name, tool.description, tool.schema] for tool in request.tools]
     texts = [request.system, json.dumps(tools, ensure_ascii=False) if tools else ""]
     pictures = 0
@@ -41,10 +41,10 @@ def request_tokens(request: Request) -> int:
 
 
 def most_usage(request: Request) -> Usage:
-    """What answering it takes at most. A model that was to call a tool and did not is asked once more."""
+    """The maximum usage. A model that had to call a tool and did not is asked once more."""
     tries = 2 if request.tool_choice == "required" else 1
     reply = max(LEAST_REPLY, request.max_tokens or 0)
-    again = reply * (tries - 1)  # what it said is shown to it
+    again = reply * (tries - 1)  # the second request includes the first reply
     return Usage(input_tokens=request_tokens(request) * tries + again, output_tokens=reply * tries)
 
 

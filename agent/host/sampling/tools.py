@@ -1,4 +1,4 @@
-"""A model request that keeps to the server's `toolChoice` and `maxTokens`, whether or not the model can be made to."""
+"""A model request that observes the server's `toolChoice` and `maxTokens`, even if the API cannot enforce them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ CALL_ONE = "Call one of the tools now; no other answer can be used."
 
 
 async def ask_model(provider: Provider, request: Request, outbox: Outbox, origin: str) -> Finished:
-    """One reply. A model that was to call a tool and did not is asked once more.
+    """One reply. A model that had to call a tool and did not is asked once more.
 
     Raises:
-        ProviderError: it failed, or called none that time either.
+        ProviderError: the request failed, or the second reply has no tool call either.
     """
     finished = await _ask_once(provider, request, outbox, origin)
     if request.tool_choice == "none":
@@ -27,7 +27,7 @@ async def ask_model(provider: Provider, request: Request, outbox: Outbox, origin
     again = await _ask_once(provider, _insisting(request, finished.message), outbox, origin)
     if _owes_a_call(request, again):
         raise ProviderError("protocol", f"{provider.name} was to call a tool, and did not.")
-    # Its reasoning belongs to a conversation with our insisting in it, which the server does not know.
+    # Its reasoning refers to our additional instruction, which the server's conversation does not have.
     return replace(again, message=replace(again.message, native=None), usage=_sum(finished.usage, again.usage))
 
 
