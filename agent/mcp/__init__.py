@@ -1,6 +1,6 @@
-"""The Model Context Protocol, both ends: `Client` speaks to servers, `Server` is one.
+"""The Model Context Protocol: `Client` connects to servers, `Server` implements one.
 
-The names are loaded when they are first used, so that a program pays for the end it needs.
+Names are imported on first use, so that a client does not load the server's modules, nor a server the client's.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ STATUS: Mapping[int, int] = {
     UNSUPPORTED_REVISION: 400,
     METHOD_NOT_FOUND: 404,
 }
-"""The status that goes with an error in the stateless era. Any other is 200."""
+"""The HTTP status of a JSON-RPC error in the stateless era. Errors with other codes are sent with 200."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +115,10 @@ def refusal(status: int, code: int, sentence: str, id: RequestId | None = None, 
 
 
 def check_caller(headers: Mapping[str, str], hosts: Iterable[str], origins: Iterable[str]) -> Refusal | None:
-    """Why a request is refused by its Host or its Origin; None if it is not (section "Security Warning").
+    """The refusal for a Host or Origin header that is not allowed; None if both are (section "Security Warning").
 
-    `hosts` are names without port, or `*`. A page may call where it comes from, from one of the `hosts`, and from
-    `origins` like `https://app.example`, or `*`.
+    `hosts` are names without port, or `*`. An Origin is allowed if its host is that of the request or one of `hosts`,
+    or if it is one of `origins`, such as `https://app.example`, or `*`.
     """
     host, origin = headers.get("host", ""), headers.get("origin")
     if ANY not in hosts and _name(host) not in hosts:
@@ -132,7 +132,7 @@ def check_caller(headers: Mapping[str, str], hosts: Iterable[str], origins: Iter
 
 
 def is_stateless(headers: Mapping[str, str]) -> bool:
-    """Whether the headers name a revision of the stateless era; an unknown revision is taken for a newer one."""
+    """Whether the headers name a revision of the stateless era; an unknown revision is treated as a newer one."""
     revision = headers.get(REVISION_HEADER)
     return revision is not None and revision not in HANDSHAKE_REVISIONS
 
@@ -146,7 +146,7 @@ def check_method(method: str, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def check_types(method: str, headers: Mapping[str, str]) -> Refusal | None:
-    """Why a request is refused by its Accept or Content-Type header; None if it is not.
+    """The refusal for an Accept or Content-Type header that is not acceptable; None if both are.
 
     A POST must accept JSON and event streams, since which of them is sent is decided later.
     """
@@ -161,7 +161,7 @@ def check_types(method: str, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def read_post(headers: Headers, body: bytes) -> Stateless | Handshaken | Refusal:
-    """The messages in the body of a POST, or why it is refused."""
+    """The messages in the body of a POST, or the refusal."""
     try:
         parsed = parse(body)
         if isinstance(parsed, list) and parsed and not is_stateless(headers):

@@ -8,9 +8,9 @@ Reply = Result | Failure
 
 
 class Batch:
-    """Each `ask` is settled once: by the response, or by None if the request was cancelled.
+    """Each `ask` is followed by one `settle`, with the response, or with None if the request was cancelled.
 
-    Requests are counted, not told apart by id: that of a cancelled one may be used again before its handler has ended.
+    Requests are counted, not tracked by id: the id of a cancelled one may be reused before its handler has ended.
     """
 
     def __init__(self) -> None:
@@ -22,14 +22,14 @@ class Batch:
         self._open += 1
 
     def settle(self, reply: Reply | None) -> tuple[Reply, ...]:
-        """What is to be sent now: nothing, until the last request is settled."""
+        """The responses to send now: none until the last request is settled."""
         self._open -= 1
         if reply is not None:
             self._replies.append(reply)
         return self._due()
 
     def seal(self) -> tuple[Reply, ...]:
-        """All of it was read; what is to be sent now."""
+        """Mark the batch as completely read; gives the responses to send now."""
         self._sealed = True
         return self._due()
 

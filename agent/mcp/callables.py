@@ -8,10 +8,10 @@ from typing import Any
 
 
 def is_async(function: Any) -> bool:
-    """Whether calling it gives something to await, so that it needs no thread."""
+    """Whether calling it returns an awaitable, so that it need not run in a worker thread."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The name in its `def`, or its class where it has none."""
+    """Its `__name__`, or the name of its class if it has none."""
     return str(getattr(function, "__name__", type(function).__name__))

@@ -1,7 +1,7 @@
-"""What a transport carries: messages, and what belongs to them outside the JSON.
+"""What a transport carries: messages, with their metadata outside the JSON.
 
 A transport is an `anyio.abc.ObjectStream[Envelope]` whose `receive` may also give `Closed` and `Garbled`.
-stdio and memory use only `messages` and `batch`; the rest is for HTTP, where every request has a stream of its own.
+stdio and memory use only `messages` and `batch`; the rest is for HTTP, where every request has its own response stream.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic_core import to_json
 
 from agent.mcp.jsonrpc import MalformedMessage, Message, RequestId
 
-SALVAGED = 4 * 1024  # bytes at either end of an unreadable message in which its id is sought
+SALVAGED = 4 * 1024  # bytes at each end of an unreadable message that are searched for its id
 EXCERPT = 200  # bytes of it that are shown to people
 
 
@@ -37,7 +37,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The stream of request `about` ended without an answer; `error` says why, where more is known than that."""
+    """The response stream of request `about` ended without a response; `error` is the reason, if it is known."""
 
     about: RequestId
     error: Exception | None = None
@@ -45,10 +45,10 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Garbled:
-    """Something arrived that is no valid message. `excerpt` is its beginning, for people.
+    """Input that is not a valid message. `excerpt` is its beginning, for people.
 
-    `id` is its id, if that could be read, and `kind` whether it is that of a response or of a request. `lost` says that
-    it certainly was a message (one longer than the limit): without an id, it may be any response that is due.
+    `id` is its id, if that could be read, and `kind` tells whether it is a response or a request. `lost` is set if it
+    was certainly a message (longer than the limit): without an id, it may be the response to any pending request.
     """
 
     code: int
@@ -61,15 +61,15 @@ class Garbled:
 
 Inbound = Envelope | Closed | Garbled
 Channel = ObjectStream[Any]
-"""`send` takes an Envelope, `receive` gives an Inbound and ends with EndOfStream or ConnectionLost."""
+"""`send` takes an Envelope; `receive` returns an Inbound, and at the end raises EndOfStream or ConnectionLost."""
 
 Transport = AbstractAsyncContextManager[Channel]
-"""Entering it opens the connection, leaving it closes the connection in order."""
+"""Entering it opens the connection, leaving it closes the connection gracefully."""
 
 
 @runtime_checkable
 class Addressed(Protocol):
-    """A transport that identifies its server; entered again, it connects again."""
+    """A transport that identifies its server, and can be entered again for another connection."""
 
     @property
     def key(self) -> str:
@@ -90,7 +90,7 @@ def fell_back(channel: Channel) -> bool:
 
 
 class ConnectionLost(Exception):
-    """The other side is gone. The text is a sentence that says why, as far as that is known."""
+    """The connection was lost, or could not be opened. The text is a sentence with the reason, if it is known."""
 
 
 _ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")')
@@ -100,7 +100,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]')
 
 
 def misshapen(error: MalformedMessage, body: Any) -> Garbled:
-    """Describe JSON that is no message. An `id` counts only in what looks like a message: logs have ids."""
+    """Describe JSON that is not a message. `id` is read only from what looks like one: JSON log lines have ids too."""
     excerpt = str(to_json(body, inf_nan_mode="null")[:EXCERPT], "utf-8", "replace")
     match body:
         case {"method": _}:
@@ -123,7 +123,7 @@ def garbled(code: int, reason: str, head: bytes, tail: bytes, *, lost: bool = Fa
 
 
 def _top_level(head: bytes) -> bytes:
-    """The beginning of an object without what is nested in it: an `id` inside a result is not the message's."""
+    """The beginning of an object without nested values: an `id` inside a result is not that of the message."""
     kept, depth, position = bytearray(), 0, 0
     for token in _TOKEN.finditer(head):
         if depth <= 1:

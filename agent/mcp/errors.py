@@ -1,4 +1,4 @@
-"""What a call over a session raises."""
+"""Exceptions of a request over a session."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class McpError(Exception):
-    """A JSON-RPC error: raised where the other side answered with one, and raised in a handler to answer with one.
+    """A JSON-RPC error: raised if the other side responds with one; a handler raises it to respond with one.
 
     `code` is the JSON-RPC error code, `data` whatever else the sender attached.
     """
@@ -17,4 +17,4 @@ class McpError(Exception):
 
 
 class Unreadable(Exception):
-    """A response arrived, but could not be read. Local: the other side is not told."""
+    """A response arrived, but could not be parsed. Raised locally only: no error is sent to the other side."""

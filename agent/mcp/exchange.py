@@ -19,15 +19,15 @@ from agent.mcp.protocol import RESUME_HEADER, REVISION_HEADER, SESSION_HEADER
 from agent.mcp.routing import revision_of, routing_headers
 
 JSON_TYPE, EVENT_TYPE = "application/json", "text/event-stream"
-EXCERPT = 160  # characters of a foreign body that are shown to people
+EXCERPT = 160  # characters of a response body that are shown to people
 
 
 class Unreachable(ConnectionLost):
-    """No answer came, or not all of it: nothing shows what kind of server it is."""
+    """No response arrived, or an incomplete one, so nothing is known about the kind of server."""
 
 
 class Refused(ConnectionLost):
-    """The server answered with an HTTP `status`, and with no message."""
+    """The server responded with HTTP `status`, and without a JSON-RPC message."""
 
     def __init__(self, sentence: str, status: int) -> None:
         super().__init__(sentence)
@@ -35,7 +35,7 @@ class Refused(ConnectionLost):
 
 
 class SessionLost(Refused):
-    """The server no longer knows the session: begin a new one with `initialize`, then ask again."""
+    """The server no longer knows the session: begin a new one with `initialize`, then repeat the request."""
 
 
 class Unauthorized(Refused):
@@ -48,7 +48,7 @@ class Unauthorized(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """The body is to be read whole."""
+    """The body is a JSON document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Sse:
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """The content type does not tell: the beginning of the body does."""
+    """The content type does not identify the format; the first bytes of the body do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class SessionHeaders:
         return {name: value for name, value in headers.items() if value is not None}
 
     def learn(self, item: object) -> None:
-        """The revision, from the answer to `initialize`."""
+        """Set the revision, if the item is the response to `initialize`."""
         for message in item.messages if isinstance(item, Envelope) else ():
             if isinstance(message, Result) and isinstance(message.value, dict):
                 revision = message.value.get("protocolVersion")
@@ -121,8 +121,8 @@ class SessionHeaders:
 def post_headers(message: Message, session: SessionHeaders, context: Mapping[str, object]) -> dict[str, str]:
     """The headers of the POST that carries `message`.
 
-    `context["params"]` is what `routing.mirror` gave for the arguments of a tool. The rest comes from the message
-    itself, or from the handshake; `initialize` begins a new one, and repeats nothing of the last.
+    `context["params"]` is the result of `routing.mirror` for the arguments of a tool. The other headers come from the
+    message, or from the session; `initialize` begins a new session, and has no headers of the last one.
     """
     headers = {"content-type": JSON_TYPE, "accept": f"{JSON_TYPE}, {EVENT_TYPE}"}
     if isinstance(message, Request | Notification) and revision_of(message):
@@ -134,7 +134,7 @@ def post_headers(message: Message, session: SessionHeaders, context: Mapping[str
 
 
 def get_headers(session: SessionHeaders, last_id: str | None = None) -> dict[str, str]:
-    """The headers of the GET for a stream, or for the rest of one that broke off after event `last_id`."""
+    """The headers of the GET that opens a stream, or resumes one after event `last_id`."""
     resume = {} if last_id is None else {RESUME_HEADER: last_id}
     return {"accept": EVENT_TYPE, **session.headers(), **resume}
 
@@ -159,7 +159,7 @@ def sniff(beginning: bytes) -> Json | Sse:
 
 
 def read_document(head: Head, body: bytes, about: RequestId) -> list[Envelope | Garbled | Closed]:
-    """The messages of a JSON body. If none of them answers request `about`, its wait ends with an error."""
+    """The messages of a JSON body. If none is the response to request `about`, a `Closed` with an error follows."""
     found = [attributed(item, about) for item in read_line(body)]
     if any(answers(item, about) for item in found):
         return list(found)
@@ -168,7 +168,7 @@ def read_document(head: Head, body: bytes, about: RequestId) -> list[Envelope | 
 
 
 def attributed(item: Envelope | Garbled, about: RequestId | None) -> Envelope | Garbled:
-    """An item with the request on whose stream it came. An error without an id is about this request."""
+    """The item, with the request on whose stream it came. An error without an id gets the id of this request."""
     if about is None:
         return item
     if isinstance(item, Garbled):
@@ -181,7 +181,7 @@ def attributed(item: Envelope | Garbled, about: RequestId | None) -> Envelope | 
 
 
 def answers(item: Envelope | Garbled, about: RequestId | None) -> bool:
-    """Whether the item answers request `about`. Some servers return an id as a string."""
+    """Whether the item has the response to request `about`. Some servers return an id as a string."""
     if isinstance(item, Garbled):
         return item.kind == "answer" and item.id == about
     return any(isinstance(message, Result | Failure) and str(message.id) == str(about) for message in item.messages)
@@ -213,27 +213,27 @@ def read_rejection(head: Head, body: bytes, *, in_session: bool) -> Failure | Re
 
 
 def unexpected(head: Head, body: bytes) -> Refused:
-    """For a response that is neither a message nor a stream."""
+    """The error for a response that is neither a message nor a stream."""
     kind = head.media_type or ("something without a content type" if body else "nothing")
     said = _quoted(body.decode("utf-8", "replace"))
     return Refused(f"{named(head.url)}: expected JSON or SSE, got {kind} ({head.status}){said}.", head.status)
 
 
 def _is_session_loss(head: Head, failure: Failure | None) -> bool:
-    """The specification has 404. Some servers send 400 with a text about sessions."""
+    """Whether the session is lost: 404 by the specification; some servers send 400 with a text about sessions."""
     if head.status == 404:
         return not (failure and failure.code == METHOD_NOT_FOUND)
     return head.status == 400 and failure is not None and "session" in failure.message.lower()
 
 
 def _redirected(head: Head) -> str:
-    """The same request may go elsewhere on the same server. Nobody else gets to see it, or what it was signed with."""
+    """The URL to follow, if it has the same origin: no other server may receive the request or its credentials."""
     here, there = head.url, joined(head.url, head.headers.get("location", ""))
     if head.status in (307, 308) and origin(here) == origin(there) and there != here:
         return there
     hint = there
     if here.startswith("https:") and origin(there) == origin(here).replace("https:", "http:", 1):
-        # A proxy forgot how it was called.
+        # A reverse proxy did not pass on the original scheme and host.
         hint = urlunsplit(urlsplit(there)._replace(scheme="https", netloc=urlsplit(here).netloc))
     sentence = (
         f"{named(here)} sends us elsewhere ({head.status}); if you trust that, use the URL {masked(hint)} instead."
@@ -245,7 +245,7 @@ def _redirected(head: Head) -> str:
 
 
 def joined(url: str, reference: str) -> str:
-    """Where a reference found at `url` leads; back to it if the reference is broken."""
+    """A reference resolved against `url`; `url` itself if the reference is malformed."""
     try:
         return urljoin(url, reference)
     except ValueError:
@@ -253,7 +253,7 @@ def joined(url: str, reference: str) -> str:
 
 
 def origin(url: str) -> str:
-    """`https://host:8443` of a URL; a default port is left out, and so is one that is none. A broken URL is its own."""
+    """`https://host:8443` of a URL, without a default or invalid port. A malformed URL is returned unchanged."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -269,7 +269,7 @@ def named(url: str) -> str:
 
 
 def masked(url: str) -> str:
-    """A URL that may be shown: without what could be a secret in it."""
+    """A URL that may be shown: without the parts that may be secret."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -280,7 +280,7 @@ def masked(url: str) -> str:
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a foreign text on one line, without markup or anything that could move a cursor."""
+    """The beginning of an untrusted text on one line, without markup, escape sequences or control characters."""
     text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*>|\x1b\[[0-9;?]*[ -/]*[@-~]", " ", text[: 40 * EXCERPT])
     text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"

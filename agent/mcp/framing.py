@@ -1,7 +1,7 @@
 """Bytes to messages and back, one JSON text per line: the framing of stdio, with no I/O (section "Transports, stdio").
 
-A line is collected until its newline, in time and memory linear in its length. One longer than the limit is dropped
-as it comes; only its first and last bytes are kept, to find out whose answer it was.
+A line is collected until its newline, in time and memory linear in its length. One longer than the limit is discarded
+as it is read; only its first and last bytes are kept, to find the id of the message.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ LINE_LIMIT = 64 * 1024 * 1024  # bytes of one line that are read by default
 
 
 def to_line(item: Envelope) -> bytes:
-    """What to write for an envelope: one line, newline included."""
+    """An envelope as one line, newline included."""
     if item.batch:
         return encode_batch(item.messages) + b"\n"
     return b"".join(encode(message) + b"\n" for message in item.messages)
 
 
 class Lines:
-    """Feed it what is read, in any pieces; it gives what each finished line means."""
+    """An incremental parser: `feed` takes chunks of any size, and returns the items of the lines they complete."""
 
     def __init__(self, limit: int = LINE_LIMIT) -> None:
         self._limit = limit
@@ -36,7 +36,7 @@ class Lines:
         return items + self._keep(rest) if rest else items
 
     def end(self) -> list[Envelope | Garbled]:
-        """The stream ended; a last line needs no newline."""
+        """The items of the last line when the stream ends; it needs no newline."""
         return self._finish(b"")
 
     def _keep(self, piece: bytes) -> list[Envelope | Garbled]:
@@ -60,7 +60,7 @@ class Lines:
             self._overlong = None
         else:
             line = b"".join(self._pieces)
-            self._forget()  # before reading it, so that a large one is not held twice
+            self._forget()  # before parsing it, so that a large line is not in memory twice
             items += read_line(line)
         return items
 
@@ -69,7 +69,7 @@ class Lines:
 
 
 class _Overlong:
-    """A line beyond the limit. It is reported once: as soon as it is clear what its loss means, or at its end."""
+    """A line beyond the limit. It is reported once: as soon as its first bytes suffice for that, or at its end."""
 
     def __init__(self, limit: int, begun: bytes) -> None:
         self._reason = f"it is longer than the limit of {limit:,} bytes"
@@ -80,7 +80,7 @@ class _Overlong:
         self._tail = (self._tail + piece[-SALVAGED:])[-SALVAGED:]
 
     def at_once(self) -> list[Envelope | Garbled]:
-        """What the first bytes tell. A line that is no JSON may never end, so nobody should wait for its end."""
+        """The item, if the first bytes have the id, or are not JSON: the end of such a line may never come."""
         item = garbled(INVALID_REQUEST, self._reason, self._head, b"", lost=True)
         self._reported = item.id is not None or self._head.lstrip()[:1] not in (b"{", b"[")
         return [item] if self._reported else []
@@ -90,7 +90,7 @@ class _Overlong:
 
 
 def read_line(line: bytes) -> list[Envelope | Garbled]:
-    """What one line means; blank ones mean nothing."""
+    """The items of one line; a blank line has none."""
     if not line or line.isspace():
         return []
     try:
@@ -104,7 +104,7 @@ def read_line(line: bytes) -> list[Envelope | Garbled]:
 
 
 def _read_batch(bodies: list[Any]) -> list[Envelope | Garbled]:
-    """The messages of a batch in one envelope; what is no message in it stands for itself."""
+    """The messages of a batch in one envelope; each invalid element is a separate item."""
     found = [_message_in(body) for body in bodies]
     messages = tuple(message for message in found if not isinstance(message, Garbled))
     return [

@@ -1,7 +1,7 @@
-"""Requests of the other side: each is handled in a cancel scope of its own, and answered once or not at all.
+"""Requests of the other side: each is handled in its own cancel scope, and gets one response, or none if cancelled.
 
-The scope, not the handler, decides whether a response may still be sent: a handler can finish in the tick in which its
-request is cancelled.
+The scope, not the handler, decides whether a response may still be sent: a handler can finish in the same iteration of
+the event loop in which its request is cancelled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agent.mcp.task_pool import TaskPool
 logger = logging.getLogger(__name__)
 
 Work = Callable[[Request, Mapping[str, Any]], Awaitable[Reply]]
-"""Gives the response; errors in it become error responses."""
+"""Returns the response; exceptions of the handler are error responses."""
 Send = Callable[[Envelope], Awaitable[None]]
 
 
@@ -31,7 +31,7 @@ class InboundRequests:
         self._peer, self._pool, self._work, self._send = peer, TaskPool(tasks), work, send
         self._scopes: dict[RequestId, anyio.CancelScope] = {}
         self._running = 0
-        self._idle: anyio.Event | None = None  # made only for those who wait
+        self._idle: anyio.Event | None = None  # created when `idle` is called
 
     def start(self, request: Request, context: Mapping[str, Any], batch: Batch | None) -> None:
         if batch:
@@ -44,7 +44,7 @@ class InboundRequests:
         self._scopes[id].cancel()
 
     async def idle(self) -> None:
-        """Wait until nothing is being handled."""
+        """Wait until no request is being handled."""
         while self._running:
             self._idle = self._idle or anyio.Event()
             await self._idle.wait()
@@ -84,13 +84,13 @@ class InboundRequests:
             return
         try:
             await self._send(Envelope(replies, batch=True))
-        except (TypeError, ValueError):  # one of them cannot be JSON, which must not cost the others
+        except (TypeError, ValueError):  # JSON cannot represent one of them; the others are still sent
             for reply in replies:
                 await self._answer_alone(reply)
 
     async def _answer_alone(self, reply: Reply) -> None:
         try:
             await self._send(Envelope((reply,), about=reply.id))
-        except (TypeError, ValueError):  # the handler returned what cannot be JSON
+        except (TypeError, ValueError):  # the handler returned what JSON cannot represent
             logger.exception("writing the answer to %r", reply.id)
             await self._send(Envelope((Failure(reply.id, INTERNAL_ERROR, "Internal error"),), about=reply.id))

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 messages: four frozen shapes, and the functions that cross the wire."""
+"""JSON-RPC 2.0 messages: four frozen dataclasses, and the functions that encode and decode them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 NO_CODE = 0
-"""In the place of a code that the other side left out, or that is none; its message shows what came instead."""
+"""Replaces an error code that is missing or not an integer; the error message then contains what was received."""
 
 _REPLACED = re.compile("[\ud800-\udfff\ufffd]")
-"""What is, or stands for, something that is not Unicode."""
+"""Lone surrogates, and the character that replaces invalid UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`id` is None where the sender could not read the id of what it refuses."""
+    """`id` is None if the sender could not read the id of the message that it refuses."""
 
     id: RequestId | None
     code: int
@@ -59,7 +59,7 @@ Message = Request | Notification | Result | Failure
 
 
 class MalformedMessage(ValueError):
-    """The text is not a JSON-RPC 2.0 message. `code` is the error to answer with, `id` what could be read of it."""
+    """The text is not a JSON-RPC 2.0 message. `code` is the error code to respond with, `id` the id, if readable."""
 
     def __init__(self, code: int, reason: str, id: RequestId | None = None) -> None:
         super().__init__(reason)
@@ -67,7 +67,7 @@ class MalformedMessage(ValueError):
 
 
 def encode(message: Message) -> bytes:
-    """One message as one line of JSON, without the newline. Raises TypeError or ValueError where JSON has no words."""
+    """One message as one line of JSON, without the newline. Raises TypeError or ValueError if JSON cannot hold it."""
     return _to_json(_body(message))
 
 
@@ -82,12 +82,12 @@ def decode(text: str | bytes) -> Message:
 
 
 def parse(text: str | bytes) -> Any:
-    """JSON as a peer may write it: what is not Unicode in it is replaced, a lone surrogate by "?".
+    """Parse JSON leniently: invalid UTF-8 is replaced, and a lone surrogate by "?".
 
-    In an id nothing is replaced, for it would be another one: such an id counts as none.
+    Nothing is replaced in an id, since that would be a different one: such an id counts as missing.
 
     Raises:
-        MalformedMessage: with PARSE_ERROR, where it is no JSON at all.
+        MalformedMessage: with PARSE_ERROR, if it is not JSON.
     """
     try:
         return from_json(text, allow_inf_nan=False)
@@ -98,7 +98,7 @@ def parse(text: str | bytes) -> Any:
 
 
 def as_message(body: Any) -> Message:
-    """The message in parsed JSON. Tolerates null where the member is optional, and a foreign kind of error."""
+    """The message in parsed JSON. Tolerates null for an optional member, and a malformed error."""
     if isinstance(body, dict) and body.get("jsonrpc") == "2.0":
         if isinstance(method := body.get("method"), str):
             return _as_call(method, body)
@@ -111,7 +111,7 @@ def as_message(body: Any) -> Message:
 
 
 def has_json_numbers(value: Any) -> bool:
-    """Whether every number in it is one that JSON has: not NaN, and not infinite."""
+    """Whether JSON can represent every number in it: none is NaN or infinite."""
     if isinstance(value, float):
         return isfinite(value)
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
@@ -119,7 +119,7 @@ def has_json_numbers(value: Any) -> bool:
 
 
 def as_request_id(value: object) -> RequestId | None:
-    """The value if it may be a request id. A bool may not: True would alias 1."""
+    """The value if it may be a request id. A bool may not: True is equal to 1 in Python."""
     return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
@@ -132,7 +132,7 @@ def _as_call(method: str, body: Mapping[Any, Any]) -> Request | Notification:
 
 
 def as_failure(error: Any, id: Any) -> Failure:
-    """An error in the right shape, or at least one that keeps what the peer wanted to say."""
+    """The error response; the content of a malformed error is kept in its message."""
     match error:
         case {"code": int(code), "message": str(message), **rest} if not isinstance(code, bool):
             return Failure(as_request_id(id), code, message, rest.get("data"))
@@ -169,12 +169,12 @@ def _body(message: Message) -> dict[str, Any]:
 def _to_json(body: Any) -> bytes:
     try:
         return to_json(body, inf_nan_mode="null")
-    except (PydanticSerializationError, UnicodeEncodeError):  # half of a surrogate pair, out of a model or a file name
+    except (PydanticSerializationError, UnicodeEncodeError):  # a lone surrogate, from a model or a file name
         return to_json(from_json(without_surrogates(body)), inf_nan_mode="null")
 
 
 def _mend(text: str | bytes) -> Any | None:
-    """The second, slow look at what the fast parser refuses: bytes that are no UTF-8, and lone surrogates."""
+    """Parse again, more slowly, what the fast parser refuses: invalid UTF-8 and lone surrogates."""
     try:
         loose = json.loads(text.decode("utf-8-sig", "replace") if isinstance(text, bytes) else text)
         for message in loose if isinstance(loose, list) else [loose]:
@@ -190,7 +190,7 @@ def _is_unicode(id: Any) -> bool:
 
 
 def without_surrogates(body: Any) -> bytes:
-    """JSON with "?" in the place of each lone surrogate. Raises ValueError where it is nested too deeply."""
+    """Encoded JSON with "?" for each lone surrogate. Raises ValueError if it is nested too deeply."""
     try:
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
     except RecursionError as error:

@@ -22,7 +22,8 @@ REVISIONS = (*HANDSHAKE_REVISIONS, *STATELESS_REVISIONS)
 NEWEST_HANDSHAKE = HANDSHAKE_REVISIONS[-1]
 
 BEFORE_RETRY = "mcp-chat/beforeRetry"
-"""In `_meta` of such a page, as whoever answers is given it: the call is made again as soon as it is answered."""
+"""Set in the `_meta` of a URL elicitation that the client itself creates for an error URL_ELICITATION_REQUIRED: the
+call is retried as soon as the elicitation is answered."""
 
 Capabilities = Mapping[str, Any]
 """As on the wire: `{"tools": {"listChanged": True}}`."""
@@ -33,7 +34,7 @@ class HandshakeFailed(ConnectionLost):
 
 
 class NotOffered(Exception):
-    """The server did not declare what the call needs, so it was not asked. Local: nothing was sent."""
+    """The server did not declare the capability that the call requires. Raised locally: nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Agreement:
 
 
 def at_least(revision: str, minimum: str) -> bool:
-    """Whether a revision is one we know and as new as `minimum`. They are a list, and not compared as text."""
+    """Whether a revision is known, and not older than `minimum`, by the order of REVISIONS."""
     return revision in REVISIONS and REVISIONS.index(revision) >= REVISIONS.index(minimum)
 
 
@@ -130,7 +131,7 @@ def request_meta(revision: str, capabilities: Capabilities, client: Mapping[str,
 
 
 def settle(requested: object) -> str:
-    """The revision a server answers an offer with: the same if it speaks it, else its newest."""
+    """The revision a server responds with to an offer: the same if it supports it, else its newest."""
     return requested if isinstance(requested, str) and requested in HANDSHAKE_REVISIONS else NEWEST_HANDSHAKE
 
 
@@ -225,7 +226,7 @@ def _takes_mode(mode: object, elicitation: Any) -> bool:
 
 
 def _read_capabilities(value: Any) -> dict[str, Any]:
-    """A peer's capabilities: null and false are not declared, and true is as good as an object."""
+    """A peer's capabilities: null and false count as not declared, true as an empty object."""
     return {
         name: {} if settings is True else settings
         for name, settings in _object(value).items()

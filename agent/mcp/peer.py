@@ -3,12 +3,12 @@
     message in  --receive()-->  event out
     intent      --call()/...->  message out
 
-A Peer remembers two things: the requests we are waiting on, and the requests the other side is waiting on. They are
-two id spaces: both sides may use id 1 at once, and mean different things. Everything that correlates ids lives here
-and nowhere else. Client and server are the same class, since JSON-RPC is symmetrical.
+A Peer keeps two sets of ids: of our pending requests, and of the other side's requests that we have to answer. They are
+separate id spaces: both sides may use id 1 at the same time for different requests. Ids are correlated here and nowhere
+else. Client and server use the same class, since JSON-RPC is symmetrical.
 
-What the other side does wrong is an event or nothing, never an exception: it must not be able to end our reader.
-What we would do wrong is a LocalProtocolError: a bug of ours, and to be seen.
+A protocol violation by the other side is an event or is ignored, and never raises: it must not end our reader.
+A violation by this side raises LocalProtocolError, since it is a bug of ours.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from agent.mcp.jsonrpc import (
 )
 
 CANCELLED, PROGRESS = "notifications/cancelled", "notifications/progress"
-OWED_AT_ONCE = 1_024  # requests of the other side that are served at the same time
-ABANDONED_KEPT = 1_024  # abandoned requests whose late answer is dropped silently
+OWED_AT_ONCE = 1_024  # concurrent requests of the other side
+ABANDONED_KEPT = 1_024  # abandoned requests whose late response is dropped silently
 OF_JSON_RPC = range(-32768, -31999)
 """The error codes that JSON-RPC reserves; those of applications lie outside."""
 NEEDS_AN_ID = (METHOD_NOT_FOUND, INVALID_PARAMS)
-"""Errors that imply a readable id: without an id they are an invalid response to a notification."""
+"""Errors about a message whose id could be read: without an id, they are an invalid response to a notification."""
 
 
 class LocalProtocolError(Exception):
@@ -94,7 +94,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A response to no request of ours."""
+    """A response that belongs to no pending request."""
 
     outcome: Result | Failure
 
@@ -154,14 +154,14 @@ class Peer:
             case Notification(method=method, params=params) if method == CANCELLED:
                 unwanted = as_request_id((params or {}).get("requestId"))
                 if unwanted is None or unwanted not in self._owing:
-                    return Told(message)  # it crossed our response on the wire, or ends a subscription
+                    return Told(message)  # sent before our response arrived, or it ends a subscription
                 self._owing.discard(unwanted)
                 reason = (params or {}).get("reason")
                 return Withdrawn(unwanted, reason if isinstance(reason, str) else "")
         return Told(message)
 
     def awaits(self, id: RequestId | None) -> bool:
-        """True while an answer to our request `id` is due."""
+        """True while our request `id` is pending."""
         return id in self._awaiting
 
     def _settled(self, outcome: Result | Failure) -> Event | None:
@@ -170,14 +170,14 @@ class Peer:
             self._awaiting.discard(id)
             return Answered(id, outcome)
         if outcome.id in self._abandoned:
-            return None  # it crossed our cancellation on the wire
+            return None  # sent before our cancellation arrived
         return Stray(outcome)
 
     def _request_of(self, outcome: Result | Failure) -> RequestId | None:
-        """The request an answer belongs to.
+        """The pending request that a response belongs to.
 
-        Some servers answer id 0 with "0", or cannot say the id of what they refuse: such an answer counts only if
-        there is exactly one request it can belong to, and an error without an id only if it is about the message.
+        Some servers return id 0 as "0", or refuse a request without its id: such a response counts only if exactly
+        one request can be meant, and an error without an id only if its code is about the message as a whole.
         """
         if outcome.id in self._awaiting:
             return outcome.id

@@ -1,4 +1,4 @@
-"""What the protocol calls things, wherever both ends, or a transport and an end, have to call them the same."""
+"""Names and codes of the protocol that several modules share."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_REVISION = -32022
 URL_ELICITATION_REQUIRED = -32042
-"""The server's call cannot go on before the person has been to some pages (section "Elicitation", 2025-11-25)."""
+"""The request needs URL elicitations to be completed first (section "Elicitation", 2025-11-25)."""
 
 # Extensions, methods and notifications.
 
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
-"""In which tool calls may become tasks."""
+"""The extension in which tool calls may become tasks."""
 
 ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
-"""The methods of the stateless era that may be answered with questions, that is with INPUT_REQUIRED."""
+"""The methods of the stateless era whose result may be INPUT_REQUIRED."""
 INPUT_REQUIRED = "input_required"
 
 RESOURCE_UPDATED = "notifications/resources/updated"

@@ -1,7 +1,7 @@
 """The headers that mirror a message, so that intermediaries can route it without reading the body.
 
 Only the stateless era has them (section "Transports, Streamable HTTP, headers"): `Mcp-Method`, `Mcp-Name`, and one
-`Mcp-Param-…` for each argument whose schema says `x-mcp-header`. Both ends read the rules here.
+`Mcp-Param-…` for each argument whose schema says `x-mcp-header`. Client and server share these rules.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAMED: Mapping[str, str] = {
 }
 """The param of a method that `Mcp-Name` mirrors."""
 
-SAFE_INTEGER = 2**53 - 1  # beyond it a reader in JavaScript would see another number
+SAFE_INTEGER = 2**53 - 1  # larger integers lose precision in JavaScript
 
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?|")
@@ -37,7 +37,7 @@ _MIRRORABLE = ("string", "integer", "boolean")
 
 @dataclass(frozen=True, slots=True)
 class Mirrored:
-    """An argument to be mirrored: its header, as the schema spells it, and the way to it through nested objects."""
+    """An argument to be mirrored: its header, as the schema spells it, and its path through nested objects."""
 
     header: str
     path: tuple[str, ...]
@@ -54,7 +54,7 @@ def revision_of(message: object) -> str | None:
 
 
 def routing_headers(message: Request | Notification, mirrored: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """The headers for a message of the stateless era. `mirrored` is what `mirror` gave for its arguments."""
+    """The headers for a message of the stateless era. `mirrored` is the result of `mirror` for its arguments."""
     headers = {REVISION_HEADER: revision_of(message) or "", METHOD_HEADER: encode_value(message.method)}
     name = (message.params or {}).get(NAMED.get(message.method, ""))
     if isinstance(name, str):
@@ -63,7 +63,7 @@ def routing_headers(message: Request | Notification, mirrored: Mapping[str, Any]
 
 
 def encode_value(value: str | int | bool) -> str:
-    """A value as header text: as it is where a header can hold it, else its UTF-8 in base64 between marks."""
+    """A value as header text: unchanged if a header can hold it, else its UTF-8 in base64 between markers."""
     text = ("false", "true")[value] if isinstance(value, bool) else str(value)
     if _PLAIN.fullmatch(text) and not _ENCODED.fullmatch(text):
         return text
@@ -71,7 +71,7 @@ def encode_value(value: str | int | bool) -> str:
 
 
 def decode_value(text: str) -> str:
-    """The inverse of `encode_value`. Raises ValueError where the marks hold no base64 of UTF-8."""
+    """The inverse of `encode_value`. Raises ValueError if there is no base64 of UTF-8 between the markers."""
     encoded = _ENCODED.fullmatch(text.strip(" \t"))
     if not encoded:
         return text.strip(" \t")
@@ -104,7 +104,7 @@ def mirrored_arguments(schema: Any) -> tuple[Mirrored, ...]:
 
 
 def mirror(arguments: Mapping[str, Any] | None, which: tuple[Mirrored, ...]) -> dict[str, str | int | bool]:
-    """Header name, without prefix, to what it mirrors. An argument that is absent, null or of another type has none."""
+    """Header names, without prefix, and their values. An argument that is absent, null or of another type has none."""
     values = ((each.header, _value_at(arguments, each.path)) for each in which)
     return {header: value for header, value in values if value is not None}
 
@@ -112,7 +112,7 @@ def mirror(arguments: Mapping[str, Any] | None, which: tuple[Mirrored, ...]) -> 
 def mismatch(
     arguments: Mapping[str, Any] | None, which: tuple[Mirrored, ...], headers: Mapping[str, str]
 ) -> str | None:
-    """What is wrong with the headers a call came with (their names in lower case); None if they mirror it."""
+    """The reason why the headers (names in lower case) do not mirror the arguments of a call; None if they do."""
     for each in which:
         value, name = _value_at(arguments, each.path), PARAM_PREFIX + each.header.lower()
         text = headers.get(name)
@@ -147,7 +147,7 @@ def _mirrored(path: tuple[str, ...] | None, part: Mapping[str, Any]) -> Mirrored
 def _positions(schema: Any) -> Iterator[tuple[tuple[str, ...] | None, Mapping[str, Any]]]:
     """Every object in a schema, with the names that lead to it through `properties` alone, or None.
 
-    What is data and no schema is left out: a default may look like anything.
+    Keywords that hold data, such as `default`, are skipped: their values may look like schemas.
     """
     waiting: list[tuple[tuple[str, ...] | None, Any]] = [((), schema)]
     while waiting:

@@ -1,11 +1,11 @@
-"""The anyio shell around a Peer: one reader, callers that wait, handlers that run.
+"""A session over a channel: the I/O around a Peer, with one reader, pending requests and running handlers.
 
-The Peer decides what a message means; here is only what needs tasks and time. Three rules hold:
+The Peer interprets messages; this module has only what needs tasks and time. Three rules hold:
 
-* There is one reader. It never awaits a handler, so that a server which asks us something in the middle of our own
-  call is served while we wait, and cancellation overtakes the work it cancels.
-* Every handler has a scope of its own (`inbound`), which the reader cancels when the request is withdrawn.
-* A caller that stops waiting sends `notifications/cancelled`, under a bounded shield: the connection may be stuck.
+* There is one reader. It never awaits a handler, so that a request of the other side is served while one of ours is
+  pending, and a cancellation is read while the handler that it cancels is running.
+* Every handler has its own cancel scope (`inbound`), which the reader cancels when the request is cancelled.
+* A caller that stops waiting sends `notifications/cancelled`, in a shielded scope with a timeout: sending may block.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from agent.mcp.peer import Answered, Asked, Peer, Progressed, Refused, Stray, To
 
 logger = logging.getLogger(__name__)
 
-FAREWELL_SECONDS = 0.4  # for sending on a connection that may be stuck
+FAREWELL_SECONDS = 0.4  # for sending on a connection that may block
 REASON_SECONDS = 2.0  # for the reader to find out why sending failed
 
 CLOSED = "The connection is closed."
@@ -51,16 +51,16 @@ Batching = Callable[[], bool]
 
 
 class Handler(Protocol):
-    """What this end does with requests and notifications."""
+    """Handles the requests and notifications of the other side."""
 
     async def on_request(self, request: Request, context: Mapping[str, Any]) -> Any:
-        """The result to answer with. Raises McpError to answer with an error."""
+        """The result to respond with. Raises McpError to respond with an error."""
 
     def on_notification(self, notification: Notification) -> None:
         """Called in the order of arrival, and must not block."""
 
     def on_trouble(self, trouble: Garbled | Stray) -> None:
-        """Something arrived that is no valid message, or answers no request. To be reported; the session goes on."""
+        """Called with input that is not a valid message, or with a response to no request. The session goes on."""
 
 
 @dataclass(slots=True, eq=False)
@@ -70,13 +70,13 @@ class _Waiter:
     outcome: Result | Failure | Exception | None = None
 
     def settle(self, outcome: Result | Failure | Exception) -> None:
-        """The first outcome counts: the session may end before the caller has resumed."""
+        """Set the outcome, unless there is one: the session may end after the response, before the caller resumes."""
         self.outcome = self.outcome or outcome
         self.done.set()
 
 
 class Session:
-    """Made by `open_session`. `heard` is set with the first message of the other side, or when it is gone."""
+    """Made by `open_session`. `heard` is set with the first message received, or when the connection is lost."""
 
     def __init__(
         self, channel: Channel, handler: Handler, tasks: TaskGroup, *, refuses_garbage: bool, batching: Batching
@@ -102,13 +102,13 @@ class Session:
     ) -> Any:
         """Send a request and wait for the result. Cancelling the caller cancels the request, except `initialize`.
 
-        `on_sending` is called with its id before it is sent. `about` is the other side's request on whose stream it
-        belongs, `context` what the transport needs to know.
+        `on_sending` is called with its id before it is sent. `about` is the other side's request on whose stream it is
+        sent, `context` is metadata for the transport.
 
         Raises:
             McpError: the other side answered with an error.
-            Unreadable: it answered with something that is no message, or too long a one.
-            ConnectionLost: it is gone, or was before.
+            Unreadable: its response could not be parsed, or is longer than the limit.
+            ConnectionLost: the connection was lost, before or after the request was sent.
         """
         if self._lost:
             raise ConnectionLost(self._lost)
@@ -120,7 +120,7 @@ class Session:
             await self._send_request(request.id, Envelope((request,), about=about, context=context or {}))
             await waiter.done.wait()
         finally:
-            del self._waiters[request.id]  # like the next, before the first await: it may be settled meanwhile
+            del self._waiters[request.id]  # before any await, as the next line: it may be settled meanwhile
             goodbye = self._peer.abandon(request.id, "the caller no longer waits")
             if goodbye and method != "initialize" and not self._lost:
                 with anyio.move_on_after(FAREWELL_SECONDS, shield=True):
@@ -132,7 +132,7 @@ class Session:
                 raise McpError(code, message, data)
             case trouble:
                 assert trouble, "a waiter is settled before it is woken"
-                await anyio.lowlevel.checkpoint_if_cancelled()  # what ended the session may have cancelled us too
+                await anyio.lowlevel.checkpoint_if_cancelled()  # the caller may have been cancelled too
                 raise trouble
 
     async def notify(self, method: str, params: Params | None = None, *, about: RequestId | None = None) -> None:
@@ -159,16 +159,16 @@ class Session:
     async def _send_request(self, id: RequestId, item: Envelope) -> None:
         try:
             await self._channel.send(item)
-        except Exception as error:  # whatever it is: what was never sent is not cancelled
+        except Exception as error:  # any error: a request that was not sent needs no cancellation
             self._peer.abandon(id, "it could not be sent")
             if not isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError):
                 raise
-            with anyio.move_on_after(REASON_SECONDS):  # the reader is about to find out why
+            with anyio.move_on_after(REASON_SECONDS):  # the reader is about to learn the reason
                 await self.closed.wait()
             raise ConnectionLost(self._lost or CLOSED) from error
 
     async def listen(self) -> None:
-        """Read until the other side is gone."""
+        """Read until the connection ends."""
         lost = CLOSED
         try:
             await self._receive(await self._channel.receive())
@@ -237,7 +237,7 @@ class Session:
                 self._call_safely(self._handler.on_trouble, stray)
 
     async def _on_unreadable(self, item: Garbled) -> None:
-        """Refuse an invalid request, or end the wait for an invalid response."""
+        """Refuse an invalid request, or settle the request that an invalid response belongs to."""
         if self._refuses_garbage or item.kind == "request":
             await self._refuse(Failure(item.id if item.kind == "request" else None, item.code, item.reason))
         else:
@@ -249,17 +249,17 @@ class Session:
         self._call_safely(self._handler.on_trouble, item)
 
     async def _refuse(self, reply: Failure) -> None:
-        """Answer from the reader itself, which a peer that does not read must not block."""
+        """Send an error from the reader, with a timeout: a peer that does not read must not block the reader."""
         if self._answers:
             with anyio.move_on_after(FAREWELL_SECONDS):
                 await self._send_message(reply)
 
     async def handle(self, request: Request, context: Mapping[str, Any]) -> Result | Failure:
-        """The handler's response to a request, however that arrived."""
+        """The handler's response to a request."""
         return await outcome_of(request, self._handler.on_request(request, context))
 
     def _call_safely(self, callback: Callable[..., None], *arguments: Any) -> None:
-        """Call it from the reader, which its errors must not end."""
+        """Call it and log its exceptions, which must not end the reader."""
         try:
             callback(*arguments)
         except Exception:
@@ -267,7 +267,7 @@ class Session:
 
 
 async def outcome_of(request: Request, result: Awaitable[Any]) -> Result | Failure:
-    """The answer to a request, for which `result` is awaited. What it raises is an answer too."""
+    """The response to a request whose result is awaited. An exception becomes an error response."""
     try:
         return Result(request.id, await result)
     except McpError as error:
@@ -281,9 +281,9 @@ async def outcome_of(request: Request, result: Awaitable[Any]) -> Result | Failu
 async def open_session(
     channel: Channel, handler: Handler, *, refuses_garbage: bool = False, batching: Batching = lambda: True
 ) -> AsyncIterator[Session]:
-    """A session over an open channel. Leaving it stops the reader and every handler, and answers nothing more.
+    """A session over an open channel. Leaving it cancels the reader and every handler; no more responses are sent.
 
-    `refuses_garbage`: answer what is no message with an error, as a server should. `batching`: there are batches.
+    `refuses_garbage`: respond to an invalid message with an error, as a server should. `batching`: if batches exist.
     """
     async with background() as tasks:
         session = Session(channel, handler, tasks, refuses_garbage=refuses_garbage, batching=batching)

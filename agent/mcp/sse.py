@@ -1,7 +1,7 @@
 """Bytes to server-sent events and back, with no I/O (the WHATWG's "event stream" format).
 
-Lines are found in the bytes, so that a character or a line end split over two reads needs no care, and the data of an
-event stays bytes: the JSON parser decodes it, once.
+Lines are split as bytes, so that a character or a line end may be divided between two reads, and the data of an event
+stays bytes: only the JSON parser decodes it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from agent.mcp.envelope import SALVAGED
 
 EVENT_LIMIT = 64 * 1024 * 1024  # bytes of one event that are read by default
-RETRY_LIMIT = 24 * 60 * 60 * 1000  # milliseconds; a longer wait is taken for a mistake
+RETRY_LIMIT = 24 * 60 * 60 * 1000  # milliseconds; longer reconnection times are reduced to it
 BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event with something in it. `kind` is its `event` field, `id` its own id, if it has one."""
+    """An event with data. `kind` is its `event` field, `id` its own id, if it has one."""
 
     data: bytes
     kind: str = "message"
@@ -33,10 +33,10 @@ class Overlong:
 
 
 class EventReader:
-    """Feed it what is read, in any pieces; it gives the events they finish.
+    """An incremental parser: `feed` takes chunks of any size, and returns the events they complete.
 
-    `last_id` is the id to resume after: that of the last event which came whole, also of one without data, which only
-    marks a place. `retry` is how many milliseconds the other side wants us to wait before that, once it has said so.
+    `last_id` is the id to resume after: that of the last complete event, including one without data, which only sets
+    the id. `retry` is the reconnection time in milliseconds, if the server sent one.
     """
 
     def __init__(self, limit: int = EVENT_LIMIT) -> None:
@@ -114,10 +114,10 @@ class EventReader:
             self.retry = min(int(value), RETRY_LIMIT)
 
     def _dispatch(self) -> Event | Overlong | None:
-        """The empty line that ends an event. Only now does its id count: what came in half is to come again."""
+        """End the event, at an empty line. Its id counts only now: an incomplete event has to be sent again."""
         excess, data, kind, id = self._excess, b"\n".join(self._data), self._kind, self._id
         if id is not None:
-            self.last_id = id or None  # an empty one takes the place to resume from away
+            self.last_id = id or None  # an empty id means that the stream cannot be resumed
         self._begin()
         if excess:
             return Overlong(excess.head, excess.tail)
@@ -125,7 +125,7 @@ class EventReader:
 
 
 class _Excess:
-    """What is kept of an event beyond the limit: its ends, and whether the line being read is still empty."""
+    """What is kept of an event beyond the limit: both ends, and whether the current line is still empty."""
 
     def __init__(self, begun: bytes) -> None:
         self.head, self.tail = begun[:SALVAGED], begun[-SALVAGED:]
@@ -142,7 +142,7 @@ class _Excess:
 
 
 def encode_event(data: bytes, *, id: str | None = None, kind: str | None = None, retry: int | None = None) -> bytes:
-    """One event as it goes over the wire. With an `id` and no data it marks a place to resume from."""
+    """One event, encoded. With an `id` and no data it only sets the id to resume after."""
     lines = [b"event: " + kind.encode()] if kind else []
     if id is not None:
         lines.append(b"id: " + id.encode())

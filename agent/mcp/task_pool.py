@@ -1,7 +1,7 @@
-"""Tasks that are used again: to start one takes longer than most of what is done in it.
+"""A pool of reusable tasks: starting a task takes longer than most jobs that run in it.
 
 Starting a task in a group and ending it takes 30 to 90 µs, which was a third of what a server spends on a small call;
-handing the next job to a task that waits takes a quarter of that. Jobs are isolated: each is cancelled with the group,
+handing the next job to a waiting task takes a quarter of that. Jobs are isolated: each is cancelled with the group,
 or by scopes of its own, and sees no context variable that an earlier job set.
 """
 
@@ -14,20 +14,20 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
-IDLE_KEPT = 64  # tasks that wait for more work
+IDLE_KEPT = 64  # idle tasks that are kept
 
 Job = tuple[Callable[..., Awaitable[None]], tuple[Any, ...]]
 
 
 class TaskPool:
-    """Runs jobs in the tasks of a group, each from its start to its end in one of them, and no two at once in one."""
+    """Runs jobs in the tasks of a group: each job entirely in one task, and one job at a time in each task."""
 
     def __init__(self, tasks: TaskGroup) -> None:
         self._tasks = tasks
         self._idle: list[asyncio.Future[Job]] = []
 
     def start(self, work: Callable[..., Awaitable[None]], *arguments: Any) -> None:
-        """Run `work` soon. What it raises ends the group, as it would in a task of its own."""
+        """Run `work` soon. An exception cancels the group, as that of a separate task would."""
         while self._idle:
             waiting = self._idle.pop()
             if not waiting.done():  # one that is done was cancelled
@@ -40,7 +40,7 @@ class TaskPool:
         while True:
             await work(*arguments)
             if len(self._idle) >= IDLE_KEPT or copy_context() != context:
-                return  # context variables that one job set are not for the next
+                return  # the next job must not see context variables that this one set
             waiting: asyncio.Future[Job] = loop.create_future()
             self._idle.append(waiting)
             work, arguments = await waiting

@@ -1,4 +1,4 @@
-"""Resources by their URIs: templates (RFC 6570) and the values in a URI, and what is a part of what."""
+"""URIs of resources: templates (RFC 6570) that URIs are matched with, and sub-resources."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _LEADS = {"#": "#", ".": r"\.", "/": "/"}
 
 
 class TemplateError(ValueError):
-    """The text is no URI template that can be matched. The text says why."""
+    """The text is not a URI, nor a URI template that can be matched. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class UriTemplate:
-    """A template whose URIs can be read back: `notes://{id}`, `file:///{+path}`, `search://all{?query,limit}`.
+    """A template that URIs can be matched with: `notes://{id}`, `file:///{+path}`, `search://all{?query,limit}`.
 
-    A value never leads out of its place: `..`, a NUL, or in `{name}` a slash, however it is encoded, do not match.
-    Where a path is wanted, `{+path}` takes slashes, but none at its beginning.
+    Values cannot be used for path traversal: `..`, NUL, and a slash in `{name}` do not match, however they are encoded.
+    `{+path}` is for paths: it matches slashes, except at its beginning.
     """
 
     text: str
@@ -32,7 +32,7 @@ class UriTemplate:
     _paths: frozenset[str]
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The decoded values in a URI, or None if it is not one of this template's."""
+        """The decoded values in a URI, or None if it does not match."""
         address, _, query = uri.partition("?") if self.optional else (uri, "", "")
         if not (found := self._pattern.fullmatch(address)):
             return None
@@ -45,7 +45,7 @@ class UriTemplate:
 
 
 def check_uri(text: str) -> None:
-    """Raises TemplateError for what is neither a URI nor a template of URIs."""
+    """Raises TemplateError for what is neither a URI nor a URI template."""
     if not _URI.fullmatch(_EXPRESSION.sub("", text) if not text.startswith("{") else "any:" + text):
         raise TemplateError(f"{text!r} is no URI: one begins with a scheme, as notes://all does, and has no spaces.")
 

@@ -1,3 +1,3 @@
-"""What this implementation calls itself to servers, unless its user gives it another name."""
+"""The default `clientInfo` of this implementation."""
 
 NAME, VERSION = "mcp-chat", "0.1.0"

@@ -32,12 +32,12 @@ from pydantic_core import to_json
 
 Model = TypeVar("Model", bound=BaseModel)
 Notice = Callable[[str], None]
-"""Told, in a sentence for people, what was left out."""
+"""Called with a sentence for people about what was left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownContent:
-    """A content block of a kind we have no model for, or one that does not fit its kind. `raw` is what came."""
+    """A content block of an unknown kind, or one that does not fit its kind. `raw` is the block as received."""
 
     type: str
     raw: Any
@@ -48,7 +48,7 @@ Content = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedRes
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave back (section "Tools, tool result"). `raw` is the whole result as it came.
+    """The result of a tool (section "Tools, tool result"). `raw` is the whole result as received.
 
     `is_error`: the tool ran and failed, and `content` says how. `structured_content` is None where there is none.
     """
@@ -67,7 +67,7 @@ class PromptMessage:
 
 @dataclass(frozen=True, slots=True)
 class PromptResult:
-    """A prompt filled in (section "Prompts, get"). `raw` is the whole result as it came."""
+    """A prompt with its arguments filled in (section "Prompts, get"). `raw` is the whole result as received."""
 
     description: str | None
     messages: tuple[PromptMessage, ...]
@@ -76,7 +76,7 @@ class PromptResult:
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """A resource's contents (section "Resources, read"): one, or several for what is like a folder."""
+    """A resource's contents (section "Resources, read"): one item, or several, as for a directory."""
 
     contents: tuple[TextResourceContents | BlobResourceContents, ...]
     raw: Any = field(repr=False)
@@ -84,7 +84,7 @@ class ReadResult:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a list. `cursor` asks for the next, and None for nothing more; the empty string is a cursor."""
+    """One page of a list. `cursor` requests the next page; None means the last one, but an empty string is a cursor."""
 
     items: list[Any]
     cursor: str | None
@@ -92,7 +92,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """How one list is read: the member that holds it, the model of its items, the member that tells them apart."""
+    """How one list is read: the member that holds it, the model of its items, the member that identifies them."""
 
     member: str
     model: type[BaseModel]
@@ -205,12 +205,12 @@ def read(model: type[Model], raw: Any) -> Model:
         try:
             return model.model_validate(rest, by_name=False)
         except ValidationError:
-            raise error from None  # it says what was wrong with what came
+            raise error from None  # the first error, which describes the input as received
 
 
 def _read_item(listing: Listing, index: int, item: Any, notice: Notice) -> BaseModel | None:
     if listing.model is Tool and isinstance(item, dict) and item.get("inputSchema") is None:
-        item = {**item, "inputSchema": {"type": "object"}}  # a tool without arguments, by those who forgot to say so
+        item = {**item, "inputSchema": {"type": "object"}}  # some servers omit the schema of a tool without arguments
     name = _object(item).get("name")
     which = repr(name) if name else f"number {index + 1}"
     try:
@@ -218,21 +218,21 @@ def _read_item(listing: Listing, index: int, item: Any, notice: Notice) -> BaseM
     except ValidationError as error:
         notice(f"{which} in {listing.member} was left out: {_first_fault(error)}.")
         return None
-    if not getattr(found, listing.key):  # there is no asking for it
+    if not getattr(found, listing.key):  # it cannot be requested
         notice(f"{which} in {listing.member} was left out: {listing.key}: it is empty.")
         return None
     return found
 
 
 def _read_blocks(content: Any) -> tuple[Content, ...]:
-    """Blocks in a list, or what some servers put in its place: one block, or a bare string."""
+    """The blocks of a list; some servers send one block, or a string, instead of a list."""
     if isinstance(content, str):
         return (TextContent(text=content),)
     return tuple([read_content(block) for block in _list(content)])
 
 
 def _leftover(result: Any) -> str:
-    """What a result without content holds all the same, as JSON: better shown than lost."""
+    """The unknown members of a result without content, as JSON, so that they are shown and not lost."""
     if isinstance(result, dict):
         known = ("structuredContent", "isError", "resultType", "_meta")
         result = {name: value for name, value in result.items() if name not in known and (value or name != "content")}

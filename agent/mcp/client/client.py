@@ -35,7 +35,7 @@ ALL_CAPABILITIES: lifecycle.Capabilities = {"sampling": {}, "elicitation": {}, "
 
 
 class Dialect(Protocol):
-    """The calls as one era of the protocol makes them. Results are complete, and as they were received."""
+    """The calls, as implemented for one era of the protocol. Results are complete, and as received."""
 
     agreement: Agreement
 
@@ -59,32 +59,32 @@ class Dialect(Protocol):
 class Client:
     """A connection to one server: `async with Client(stdio(["python3", "server.py"])) as client`.
 
-    `answer(method, params)` serves what the server asks: "sampling/createMessage", "elicitation/create", "roots/list".
-    It gives the result as on the wire, or raises McpError to refuse; several may run at once, and one that the server
-    withdraws is cancelled. Without it nothing is declared. `capabilities` says what it can serve, in the shape of the
-    newest revision: `{"sampling": {"tools": {}}, "elicitation": {"form": {}}, "roots": {"listChanged": True}}`; the
-    default is sampling, forms and roots.
+    `answer(method, params)` handles requests of the server ("sampling/createMessage", "elicitation/create",
+    "roots/list"): it returns the result as on the wire, or raises McpError to refuse. Calls may be concurrent; each is
+    cancelled if the server cancels its request. Without `answer` nothing is declared. `capabilities` are those to
+    declare, by default sampling, forms and roots, in the shape of the newest revision:
+    `{"sampling": {"tools": {}}, "elicitation": {"form": {}}, "roots": {"listChanged": True}}`.
 
     `on_notification(method, params)` is called with each notification, `on_notice(text)` with a sentence for people
     about a server that violates the protocol, `on_deprecated(text)`, or else `on_notice` too, with one about a
     deprecated feature it uses. All are called from the reader: they are plain functions, and must not block.
 
-    `protocol` is the one revision to speak, or "auto" to find out what the server speaks; `verdicts` stores what was
-    found out for the next connection. `trace` is asked for the trace context of each request. A server of the
-    handshake era is pinged every `ping_seconds`, or never with 0; a ping without a response is a notice.
+    `protocol` is the revision to use, or "auto" to find one that the server supports; `verdicts` stores the revision
+    found, for the next connection. `trace` returns the trace context for a request. A server of the handshake era is
+    pinged every `ping_seconds`, or never with 0; a ping without a response is a notice.
 
     Entering connects and agrees on a revision; leaving is bounded in time, whatever the server does. It may be entered
     again after that, for another connection.
 
     Raises:
         ValueError: there is no such `protocol`.
-        TypeError: a function that is called from the reader is an `async def`, which nobody would await.
+        TypeError: a function that is called from the reader is an `async def`, and would not be awaited.
 
     Raises, on entering it:
         RuntimeError: it is connected already.
         ConnectionLost: no connection, or (HandshakeFailed) no common revision.
-        McpError: the server refused to begin.
-        Unreadable: its first answer was none.
+        McpError: the server refused the handshake.
+        Unreadable: its first response could not be parsed.
     """
 
     def __init__(
@@ -154,26 +154,26 @@ class Client:
 
     @property
     def revision(self) -> str:
-        """The revision of the protocol that is spoken, such as "2025-11-25"."""
+        """The negotiated protocol revision, such as "2025-11-25"."""
         return self._dialect.agreement.revision
 
     @property
     def server_info(self) -> Implementation:
-        """Who the server says it is: for display, not for decisions."""
+        """The server's `serverInfo`. Not verified; for display only."""
         return wire.read_server_info(self._dialect.agreement.server)
 
     @property
     def capabilities(self) -> ServerCapabilities:
-        """What the server declared."""
+        """The capabilities that the server declared."""
         return wire.read_capabilities(self._dialect.agreement.capabilities)
 
     @property
     def instructions(self) -> str | None:
-        """How the server wants to be used, for the model's system prompt."""
+        """The server's instructions, for the model's system prompt."""
         return self._dialect.agreement.instructions
 
-    # Calls. Each raises McpError if the server answers with an error, Unreadable if its answer is none, ConnectionLost
-    # if the server is gone, and, except for lists, NotOffered if the server did not declare what it takes.
+    # Calls. Each raises McpError if the server responds with an error, Unreadable if the response cannot be parsed,
+    # ConnectionLost, and, except for lists, NotOffered if the server did not declare the capability.
 
     async def list_tools(self) -> list[Tool]:
         """All pages; empty if the server has none (section "Tools")."""
@@ -194,13 +194,13 @@ class Client:
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any] | None = None, progress: Progress | None = None
     ) -> wire.ToolResult:
-        """Run a tool (section "Tools, calling"). That the tool failed is a result; cancelling the caller stops it.
+        """Run a tool (section "Tools, calling"). A failure of the tool is a result. Cancelling the caller cancels it.
 
-        In the arguments a lone surrogate, which is not Unicode, is sent as "?".
+        A lone surrogate in the arguments, which is not valid Unicode, is sent as "?".
 
         Raises:
-            ValueError: the arguments are nested too deeply, or hold NaN or an infinite number, which JSON has not.
-            TypeError: `progress` is an `async def`, which nobody would await.
+            ValueError: the arguments are nested too deeply, or contain NaN or an infinite number, which JSON lacks.
+            TypeError: `progress` is an `async def`, and would not be awaited.
         """
         _check_plain(progress)
         params = {"name": name, "arguments": dict(arguments or {})}
@@ -241,7 +241,7 @@ class Client:
     async def subscribe(self, uri: str) -> None:
         """Subscribe to "notifications/resources/updated" of a resource (section "Resources, subscriptions").
 
-        One that comes after the connection was lost may mean only that updates may have been missed.
+        After the connection was lost, a notification may mean only that updates may have been missed.
         """
         await self._dialect.subscribe(uri)
 
@@ -264,7 +264,7 @@ def _check_plain(callback: Callable[..., Any] | None) -> None:
 
 
 def _check_json(name: str, params: Params) -> None:
-    """Raises ValueError for what JSON cannot represent, instead of sending something else."""
+    """Raises ValueError for what JSON cannot represent, so that no changed value is sent."""
     try:
         if not has_json_numbers(params):
             raise ValueError(f"The arguments for {name} hold NaN or an infinite number, which JSON has not.")

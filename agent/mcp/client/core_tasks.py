@@ -44,7 +44,7 @@ class LateProgress:
 
     @contextmanager
     def heard_by(self, on_progress: OnProgress) -> Iterator[OnSending]:
-        """While the block lasts, pass on the progress of the requests whose ids are given to what it yields."""
+        """During the block, pass on the progress of each request whose id is given to the yielded function."""
         tokens: list[RequestId] = []
 
         def begin(token: RequestId) -> None:
@@ -66,7 +66,7 @@ class LateProgress:
 
 
 async def run(params: Params, request: Request, on_progress: OnProgress | None, late: LateProgress) -> Any:
-    """The result of a call that runs as a task. Leaving early cancels it.
+    """The result of a call that runs as a task. An early exit, as by cancellation, cancels it.
 
     Input that the task requires is requested by the server as usual, once `tasks/result` is sent.
     """
@@ -79,7 +79,7 @@ async def run(params: Params, request: Request, on_progress: OnProgress | None, 
 
 
 class _Reports:
-    """The progress that the server reports, and each poll of the task in between, which shows that it is alive."""
+    """Reports the server's progress and, in between, each poll of the task, which shows that it still runs."""
 
     def __init__(self, on_progress: OnProgress) -> None:
         self._on_progress = on_progress

@@ -109,7 +109,7 @@ class HandshakeClient:
         return True
 
     async def _restore(self) -> None:
-        """Bring the new session to the state of the old one. Every list may have changed with it."""
+        """Restore the log level and subscriptions in the new session. Every list may have changed."""
         if self._level:
             await self._repeat("logging/setLevel", {"level": self._level}, "its log messages may be others")
         for uri in sorted(self._subscribed):
@@ -120,13 +120,13 @@ class HandshakeClient:
                 self._listener.on_notification(Notification(f"notifications/{name}/list_changed", {}))
 
     async def _repeat(self, method: str, params: Params, loss: str) -> bool:
-        """False if it failed, which is not the failure of the call that found the session lost: it becomes a notice."""
+        """Repeat a request in the new session. False if it failed: a notice, not an error of the call in progress."""
         from agent.mcp.exchange import SessionLost
 
         try:
             await self._session.request(method, params)
         except SessionLost:
-            pass  # the call finds that out too, and the next session begins with the same state
+            pass  # the caller's retry fails too, and the next session is restored to the same state
         except (McpError, Unreadable, ConnectionLost) as error:
             self._listener.notice(f"The server began a new session, in which {loss}: {error}")
             return False

@@ -10,11 +10,11 @@ from agent.mcp.envelope import ConnectionLost
 from agent.mcp.errors import McpError, Unreadable
 from agent.mcp.wire import Notice
 
-ANSWER_SECONDS = 30.0  # for the answer
+ANSWER_SECONDS = 30.0  # for the response
 
 
 async def heartbeat(ping: Callable[[], Awaitable[None]], seconds: float, notice: Notice) -> None:
-    """Ping every `seconds`, until cancelled; `notice` is called when the answers cease, and when they resume."""
+    """Ping every `seconds`, until cancelled; `notice` is called when responses stop, and when they resume."""
     was_there = True
     while True:
         await anyio.sleep(seconds)
@@ -31,7 +31,7 @@ async def _is_there(ping: Callable[[], Awaitable[None]]) -> bool:
         try:
             await ping()
         except (McpError, Unreadable):
-            return True  # it is there, whatever it answered
+            return True  # any response shows that the server is alive
         except ConnectionLost:
             return False
         return True

@@ -1,7 +1,7 @@
-"""Requests that a server answers with requests for input (section "Multi Round-Trip Requests", 2026-07-28).
+"""The result type `input_required`: a request needs input (section "Multi Round-Trip Requests", 2026-07-28).
 
-Instead of sending requests in the middle of ours, the server answers ours with `input_required`. We answer all of its
-input requests and send our request again. `requestState` belongs to the server: it goes back unchanged, with that one
+Instead of sending requests while ours is pending, the server responds with `input_required`. We answer all of its input
+requests and send our request again. `requestState` belongs to the server: it is returned unchanged, with that one
 request, and is never interpreted.
 """
 
@@ -24,7 +24,7 @@ InputRequests = Mapping[str, Request]
 
 
 class InputRefused(McpError):
-    """An input request was refused on our side, so the call was given up. The error is ours, not the server's."""
+    """An input request was refused by this client, so the call was abandoned. The error is not the server's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class InputRequired:
     state: str | None
 
     def answered(self, answers: Mapping[str, Any]) -> Params:
-        """What is added to the params of the request, to send it again."""
+        """The params to add to the request when it is sent again."""
         responses = {"inputResponses": dict(answers)} if self.requests else {}
         return responses if self.state is None else {**responses, "requestState": self.state}
 
 
 def read_input_required(method: str, result: Mapping[str, Any]) -> InputRequired:
-    """Raises Unreadable if `method` may not be answered so, or there are neither input requests nor a state."""
+    """Raises Unreadable if `method` may not have such a result, or it has neither input requests nor a state."""
     state = result.get("requestState")
     requests = read_input_requests(method, result.get("inputRequests"))
     if method not in ASKING:
@@ -70,7 +70,7 @@ def _read_input_request(method: str, key: str, raw: Any) -> Request:
 
 
 async def answer_all(requests: InputRequests, handle: Handle) -> dict[str, Any]:
-    """The answers to all of them, worked out concurrently.
+    """The answers to all of them, obtained concurrently.
 
     Raises:
         InputRefused: one was refused. The others are cancelled.

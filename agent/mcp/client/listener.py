@@ -1,4 +1,4 @@
-"""What a client does with what the server sends: answers requests, passes notifications on, reports trouble."""
+"""The client's handler of server messages: answers requests, forwards notifications, reports invalid input."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Answer = Callable[[str, Params], Awaitable[Mapping[str, Any]]]
 OnNotification = Callable[[str, Params], None]
 OnNotice = Callable[[str], None]
 Intercept = Callable[[str, Params], Params | None]
-"""Called with a notification first; gives the params to pass on, or None to drop it."""
+"""Called first with each notification; returns the params to pass on, or None to drop it."""
 
-TROUBLES = 20  # different ones that are reported; the same one is reported once
+TROUBLES = 20  # kinds of invalid input that are reported, each once
 
 
 class Listener:
@@ -90,7 +90,7 @@ def _within_task(answer: Mapping[str, Any], params: Params) -> Mapping[str, Any]
 
 
 def _describe(trouble: Garbled | Stray) -> tuple[str, str]:
-    """A key for trouble of the same kind, and a sentence about it."""
+    """A key that is equal for input of the same kind, and a sentence about it."""
     match trouble:
         case Stray(Failure(code=code, message=message)):
             return message, f"The server reports an error that belongs to no request: {message} (code {code})."

@@ -2,7 +2,7 @@
 
 Three things are unknown at first: whether the server is stateless, whether it survives a request before `initialize`,
 and how long it takes to start. So the first request is `server/discover`. If the answer is that of an older server, or
-is late, `initialize` follows on the same connection; a server that exits over `server/discover` is started once more,
+is late, `initialize` follows on the same connection; a server that exits on `server/discover` is started once more,
 with `initialize` first. The outcome may be stored, and decides only what is tried first the next time.
 """
 
@@ -42,7 +42,7 @@ TIMES_ASKED = 2  # for a server that asks for another revision
 
 
 class Verdicts(Protocol):
-    """A store of the revision that each server turned out to speak. Keys may contain secrets."""
+    """A store of the revision that each server was found to support. Keys may contain secrets."""
 
     def get(self, key: str, /) -> str | None: ...
 
@@ -51,7 +51,7 @@ class Verdicts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What a client says of itself, and which revision it wants: `protocol` is one, or "auto"."""
+    """The `clientInfo` (`client`), and the revision wanted (`protocol`): a revision, or "auto"."""
 
     client: Mapping[str, Any]
     protocol: str = AUTO
@@ -66,8 +66,8 @@ async def open_conversation(
 
     Raises:
         ConnectionLost: no connection, or (HandshakeFailed) no common revision.
-        McpError: the server refused to begin.
-        Unreadable: its first answer was none.
+        McpError: the server refused the handshake.
+        Unreadable: its first response could not be parsed.
     """
     key = key_of(transport)
     verdicts = introduction.verdicts if key else None
@@ -92,7 +92,7 @@ async def open_conversation(
 
 
 def key_of(transport: Transport) -> str:
-    """What identifies the server of a transport; empty for a transport that cannot tell, nor be entered again."""
+    """A key that identifies the server of a transport; empty if it has none, and cannot be entered again."""
     if isinstance(transport, Addressed):
         return transport.key
     if isinstance(transport, Located):
@@ -130,7 +130,7 @@ class Opening:
         return await self._find_out()
 
     async def _insist(self, protocol: str) -> Agreement:
-        """On the stateless era. Its servers need not implement `server/discover`."""
+        """Use the stateless era, without a handshake as fallback. Servers need not implement `server/discover`."""
         match await self.discover():
             case Modern(agreement):
                 return agreement
@@ -153,7 +153,7 @@ class Opening:
             return probe.outcome.agreement
 
     async def _shake_hands_or_hear_why_not(self) -> Agreement:
-        """A stateless server that was too slow for the probe refuses `initialize`."""
+        """Do the handshake; or discovery, if a stateless server, too slow for the probe, refuses `initialize`."""
         try:
             return await self.shake_hands()
         except McpError as refusal:

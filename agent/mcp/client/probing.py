@@ -1,7 +1,7 @@
 """The era of a server, by its answer to `server/discover`, with no I/O (section "Versioning", 2026-07-28).
 
-A server of the stateless era answers it. An older one may do anything: any other error, an unreadable answer or none
-means only that a handshake is to be tried.
+A server of the stateless era returns a result. An older one may do anything: any other error, an invalid response or
+none means only that the handshake has to be tried.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def read_discovery(result: Any) -> Finding:
     """What a result of `server/discover` means.
 
     Raises:
-        HandshakeFailed: the server speaks only later revisions.
+        HandshakeFailed: the server supports only later revisions.
     """
     said = result if isinstance(result, dict) else {}
     if (said.get("resultType") or "complete") != "complete" or not (supported := revisions(said, "supportedVersions")):
@@ -87,7 +87,7 @@ def is_modern_refusal(code: int, data: Any) -> bool:
 
 
 def undeclared() -> Agreement:
-    """For a server of the stateless era that does not implement `server/discover`."""
+    """The agreement with a server of the stateless era that does not implement `server/discover`."""
     return Agreement(STATELESS_REVISIONS[-1], declared=False)
 
 

@@ -1,6 +1,6 @@
 """Subscriptions in the stateless era: a `subscriptions/listen` request for each subject, open as long as it is wanted.
 
-Notifications are not replayed. So whenever a stream had to be opened again, everything it is about counts as changed.
+Notifications are not replayed. So after a stream was opened again, all of its subjects are treated as changed.
 Section "Utilities, Subscriptions" (2026-07-28).
 """
 
@@ -41,9 +41,9 @@ OnChange = Callable[[str, Params], None]
 
 @dataclass(slots=True, eq=False)
 class Subscription:
-    """`honoured` is what the server agreed to send. `is_late`: what it is about may have changed unheard.
+    """`honoured` is what the server agreed to send. `is_late`: changes of its subject may have been missed.
 
-    `scope` ends it, `attempt` only the request that is open. `news` hears it if it is about a task. `callers` wait
+    `scope` cancels it, `attempt` only its open request. `news` receives notifications about a task. `callers` wait
     for it to be settled: acknowledged, or a `fault`.
     """
 
@@ -62,7 +62,7 @@ class Subscription:
         self.settled.set()
 
     def covers(self, uri: str) -> bool:
-        """Whether the server agreed to tell of changes to this resource."""
+        """Whether the server agreed to notify changes of this resource."""
         return uri in _resources(self.honoured)
 
 
@@ -173,7 +173,7 @@ class Subscriptions:
             if subscription.honoured.get("taskIds"):
                 subscription.news.turn(is_told=True)
             else:
-                subscription.scope.cancel()  # the server does not send what the stream is for
+                subscription.scope.cancel()  # the server will not send these notifications
 
     async def _keep(self, subscription: Subscription) -> None:
         """Open the stream again whenever it ends, except after an error of the server, which would be repeated."""

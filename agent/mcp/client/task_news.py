@@ -13,7 +13,7 @@ WHOLE = {"completed": "result", "failed": "error", "input_required": "inputReque
 
 
 class TaskNews:
-    """The newest notification about a task only: it holds the whole state."""
+    """Keeps only the newest notification about a task: it contains the whole state."""
 
     def __init__(self, id: str) -> None:
         self.id = id

@@ -1,4 +1,4 @@
-"""Calls that a server turns into tasks, from the client's end (extension `io.modelcontextprotocol/tasks`).
+"""Calls that the server runs as tasks, client side (extension `io.modelcontextprotocol/tasks`).
 
 The server may answer `tools/call` with a task instead of a result. We follow it until it is done, by notifications and
 polling, answer its input requests, and cancel it if the caller is cancelled.
@@ -24,10 +24,10 @@ from agent.mcp.session import OnProgress
 
 POLL_SECONDS = 0.5  # between two polls, where the server does not say
 SHORTEST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.05, 60.0
-GRACE_SECONDS = 5.0  # past its time to live, before a task is given up
+GRACE_SECONDS = 5.0  # past its time to live, before a task is abandoned
 FAREWELL_SECONDS = 1.0  # for cancelling a task
 CANNOT_CANCEL = (McpError, ConnectionLost, Unreadable, NotOffered)
-LOST_IN_A_ROW = 3  # polls that may fail before the task is given up
+LOST_IN_A_ROW = 3  # polls that may fail before the task is abandoned
 
 Send = Callable[[str, Params], Awaitable[dict[str, Any]]]
 Following = Callable[[str], AbstractContextManager[TaskNews]]
@@ -69,15 +69,15 @@ def read_task(raw: Any) -> Task:
 async def follow(
     created: Mapping[str, Any], send: Send, handle: Handle, following: Following, on_progress: OnProgress | None = None
 ) -> Mapping[str, Any]:
-    """The result of the call that became this task. Leaving early cancels the task.
+    """The result of the call that became this task. An early exit, as by cancellation, cancels the task.
 
     `send` sends a request, `handle` answers its input requests, `following` subscribes to the task with an id.
 
     Raises:
         McpError: the task failed, or the server does not know it any more.
         Unreadable: the server cancelled it, or did not finish it in time, or an answer is malformed.
-        InputRefused: an input request was refused on our side.
-        ConnectionLost: the server is gone.
+        InputRefused: an input request was refused by this client.
+        ConnectionLost: the connection was lost.
     """
     task = read_task(created)
     watch = _Watch(task.id, send, handle, on_progress)
@@ -162,7 +162,7 @@ def _outcome(task: Task) -> Mapping[str, Any]:
 
 
 async def cancel(id: str, send: Send) -> None:
-    """Cancel a task, if the server can be told in time."""
+    """Cancel a task, within FAREWELL_SECONDS; failures are ignored."""
     with anyio.move_on_after(FAREWELL_SECONDS, shield=True), suppress(*CANNOT_CANCEL):
         await send("tasks/cancel", {"taskId": id})
 

@@ -1,1 +1,1 @@
-"""The server's end: Python functions to tools, resources and prompts, and both eras in front of them."""
+"""The server: Python functions as tools, resources and prompts, served in both eras of the protocol."""

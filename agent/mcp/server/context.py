@@ -56,12 +56,12 @@ class Context:
 
     In a plain `def`, which runs in a worker thread, call its methods through `anyio.from_thread.run`.
 
-    `token` is what the caller's access token says, where the server asks for one (`asgi(auth=…)`): `subject`, `client`,
+    `token` is the caller's verified access token, if the server requires one (`asgi(auth=…)`): `subject`, `client`,
     `scopes`, `claims`; else None. `lifespan` is what the server's lifespan yielded.
 
-    A client of revision 2026-07-28 is not waited for: a function that asks is run again from its start with the
-    answers so far, which are matched by the order of the calls, or by `key`. An effect that comes before a question
-    belongs into `once`.
+    In revision 2026-07-28 a function does not wait for the client: one that asks is run again from its start with the
+    answers so far, which are matched by the order of the calls, or by `key`. A side effect before a question belongs
+    in `once`.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Context:
         """
         token = as_request_id(self.meta.get("progressToken"))  # it has the types of a request id
         if (token is None and not self._dialogue.is_task) or not self._progressed < done < math.inf:
-            await checkpoint()  # a function that only reports can be cancelled all the same
+            await checkpoint()  # a function that only reports progress must be cancellable too
             return
         self._progressed = done
         params: Params = {"progressToken": token, "progress": done}

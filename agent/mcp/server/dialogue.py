@@ -33,10 +33,10 @@ class Caller:
 
 
 class Dialogue(Protocol):
-    """How to reach the client during one of its requests."""
+    """How to send requests and notifications to the client during one of its requests."""
 
     is_task: bool
-    """Whether the client polls for progress, and need not have asked for it."""
+    """Whether the request runs as a task: progress is polled, and needs no progress token."""
 
     async def ask(self, method: str, params: Params | None, key: str | None) -> Any:
         """The client's result. Raises ClientRefused where it answers with an error."""

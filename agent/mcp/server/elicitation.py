@@ -29,11 +29,11 @@ _KEYWORDS = {
     "boolean": (),
     "array": ("minItems", "maxItems", "items"),
 }
-"""What a field of a form may say, by type (section "Elicitation, Requested Schema")."""
+"""The schema keywords that a field of a form may have, by type (section "Elicitation, Requested Schema")."""
 
 
 class FormFault(ValueError):
-    """The answer does not match the form. The text says how."""
+    """The answer does not match the form. The message says how."""
 
 
 class Form(Generic[T]):

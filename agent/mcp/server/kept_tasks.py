@@ -27,7 +27,7 @@ from agent.mcp.server.task_store import FINAL, StoreFull, TaskRecord, TaskStore
 logger = logging.getLogger(__name__)
 
 TASK_SECONDS = 3_600.0  # for a task to run, and to be kept
-POLL_SECONDS = 1.0  # between two polls of a client
+POLL_SECONDS = 1.0  # between two polls by a client
 SAVE_SECONDS = 5.0  # for the store to save the final state
 
 Run = Callable[["TaskDialogue"], Awaitable[Json]]
@@ -81,10 +81,10 @@ class TaskDialogue:
         return await self._ledger.once(key, compute)
 
     async def begin_task(self) -> None:
-        """It is one already."""
+        """Nothing to do: it is a task already."""
 
     async def release(self) -> None:
-        """There is no response stream."""
+        """Nothing to do: a task has no response stream."""
 
     async def take(self, answers: Mapping[str, Any]) -> None:
         """Accept `inputResponses`; those that match no pending request are ignored.

@@ -47,7 +47,7 @@ _FOLLOWED_BY = {
 }
 
 Options = Mapping[str, Sequence[str]]
-"""What was given for each option, in order."""
+"""The values given for each option, in order."""
 
 
 def run(server: Server, arguments: Sequence[str] | None = None) -> None:

@@ -3,8 +3,8 @@
 A server of this era sends no requests. It answers a call with an `InputRequiredResult`: the input requests, and its
 own state, sealed (section "Multi Round-Trip Requests"). The client repeats the call with the responses and the state,
 to this process or to another that shares the key. The function then starts from the beginning, is given the known
-answers in the order of its questions, and gets one question further. Code before a question runs again, except in
-`once`.
+answers in the order of its questions, and continues to the next question. Code before a question runs again, except
+in `once`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from agent.mcp.protocol import INPUT_REQUIRED
 from agent.mcp.server.ledger import Json, Ledger, checked
 from agent.mcp.server.seal import BrokenSeal, Seal, digest
 
-TURNS = 5  # of the event loop, for concurrent tasks to reach their questions
+TURNS = 5  # iterations of the event loop in which concurrent tasks may reach their questions
 
-EFFECT_SECONDS = 60.0  # for running effects, before the function is interrupted all the same
+EFFECT_SECONDS = 60.0  # for running effects to end, before the function is interrupted in any case
 
 Tell = Callable[[str, Params], Awaitable[None]]
 

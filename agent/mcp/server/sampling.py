@@ -116,7 +116,7 @@ def sampling_params(
 
 
 def tool_answer(use: ToolUse, content: list[Json], *, is_error: bool = False) -> Json:
-    """A `tool_result` block; the answers to all uses of one sample belong into one user message."""
+    """A `tool_result` block; the answers to all uses of one sample belong in one user message."""
     answer = {"type": "tool_result", "toolUseId": use.id, "content": content}
     return answer | {"isError": True} if is_error else answer
 

@@ -53,7 +53,7 @@ def typed_dict(
     """A TypedDict with exactly these fields."""
     qualified = {key: Required[hint] if key in required else NotRequired[hint] for key, hint in fields.items()}
     made = typing_extensions.TypedDict(name, qualified)  # type: ignore[misc]  # built at run time
-    made.__pydantic_config__ = ConfigDict(extra="forbid") if config is None else config  # type: ignore[attr-defined]  # what pydantic looks for
+    made.__pydantic_config__ = ConfigDict(extra="forbid") if config is None else config  # type: ignore[attr-defined]  # read by pydantic
     return made
 
 

@@ -26,7 +26,7 @@ _TYPE_FAULTS = ("enum", "literal_error", "none_required", "is_instance_of", "seq
 class Header:
     """Annotation for an argument that clients mirror in the HTTP header `Mcp-Param-{name}`, for routing.
 
-    `region: Annotated[str, Header("Region")]`; the argument is a string, an integer or a boolean, and no secret
+    `region: Annotated[str, Header("Region")]`; the argument is a string, an integer or a boolean, and not a secret
     (section "Streamable HTTP, Custom Headers", since 2026-07-28).
     """
 

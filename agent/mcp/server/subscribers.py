@@ -14,9 +14,9 @@ from agent.mcp.protocol import RESOURCE_UPDATED, TASK_CHANGED
 from agent.mcp.uri_templates import is_within
 
 Change = tuple[str, str | None]
-"""The notification that announces it, and the URI or task it is about. Equal ones count as one."""
+"""The notification that announces it, and the URI or task it is about. Equal changes are sent once."""
 
-BACKLOG = 1_000  # changes that wait for a client; beyond, a change within a resource counts as one of the whole
+BACKLOG = 1_000  # queued changes; beyond, a change of a sub-resource is queued as one of the subscribed resource
 
 _LISTS: Mapping[str, str] = {
     "toolsListChanged": "notifications/tools/list_changed",
@@ -92,7 +92,7 @@ class Subscriber:
 
 
 def within(uri: str, known: Iterator[str] | tuple[str, ...] | set[str]) -> Iterator[str]:
-    """Those of the known URIs that are the resource, or contain it."""
+    """Those of the known URIs that are the URI of the resource, or of one that contains it."""
     return (one for one in known if is_within(uri, one))
 
 

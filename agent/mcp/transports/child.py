@@ -1,8 +1,8 @@
-"""A server's process: started in a group of its own with a small environment, and ended for certain.
+"""A server process: started in its own process group with a minimal environment, and reliably terminated.
 
-Ending follows the ladder of the specification (section "Transports, stdio, shutdown"): close its stdin, wait, terminate
-the group, wait, kill the group. What the server started belongs to the group and goes with it, also if the server
-itself is gone already.
+Shutdown has the steps of the specification (section "Transports, stdio, shutdown"): close its stdin, wait, terminate
+the group, wait, kill the group. Processes that the server started belong to the group and are terminated too, even if
+the server itself has exited already.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from agent.mcp.envelope import ConnectionLost
 from agent.mcp.transports.pipe import PipeReader, PipeWriter, large_pipe
 
-EOF_SECONDS = 0.6  # for a server to leave by itself once its stdin is closed; a person waits for it
+EOF_SECONDS = 0.6  # for a server to exit after its stdin is closed; short, as a person waits for it
 TERM_SECONDS = 0.4
 KILL_SECONDS = 1.0
 POLL_SECONDS = 0.02
-SHOWN_OF_STDERR = 1_000  # characters of it in a sentence about the end
+SHOWN_OF_STDERR = 1_000  # characters of stderr in a sentence about the exit
 
 Folder = str | os.PathLike[str] | None
 
@@ -47,11 +47,11 @@ class Child:
         self._swept = False
 
     async def wait(self) -> None:
-        """Until the process itself has exited. What it started may live on."""
+        """Wait until the process itself has exited. Its child processes may still run."""
         await self._process.wait()
 
     async def sweep(self) -> None:
-        """End what is left of the group. Once it is empty its number may be given to strangers, so never again."""
+        """Terminate the rest of the group, once: when it is empty, the system may reuse its id for other processes."""
         for knock, seconds in ((signal.SIGTERM, TERM_SECONDS), (_KILL, KILL_SECONDS)):
             if not self._swept and self._signal(knock):
                 with anyio.move_on_after(seconds):
@@ -59,16 +59,16 @@ class Child:
         self._swept = True
 
     async def end(self) -> None:
-        """The whole ladder, at most two seconds. To be called under a shield, while somebody drains its output."""
+        """All steps of the shutdown, at most two seconds. Call it shielded, while another task reads the output."""
         await self.stdin.aclose()
         with anyio.move_on_after(EOF_SECONDS):
             await self.wait()
         await self.sweep()
 
     async def close(self) -> None:
-        """Let go of the pipes."""
+        """Close the pipes."""
         await self.stdout.aclose()
-        if self._process.returncode is not None:  # else it cannot even be killed, and waiting for it would not end
+        if self._process.returncode is not None:  # if it could not even be killed, waiting for it would not end
             await self._process.aclose()
 
     def obituary(self, heard: bool, stderr: str) -> str:
@@ -90,12 +90,12 @@ class Child:
             await anyio.sleep(POLL_SECONDS)
 
     def _signal(self, number: int) -> bool:
-        """False if there is nobody left to take it."""
+        """Signal the group; False if no process of it is left."""
         try:
             _send_signal(self._process, number)
         except ProcessLookupError:
             return False
-        except PermissionError:  # it became someone else, and is beyond our reach
+        except PermissionError:  # it runs as another user now, and cannot be signalled
             return False
         return True
 
@@ -114,7 +114,7 @@ async def spawn(command: Sequence[str], env: Mapping[str, str] | None, cwd: Fold
 
 
 def environment(added: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A few harmless variables of ours, and what was asked for. Secrets in ours are none of a server's business."""
+    """A few harmless variables of our environment, and `added`. Others are not inherited: they may be secret."""
     names = INHERITED_ON_WINDOWS if sys.platform == "win32" else INHERITED
     kept = {name: value for name, value in os.environ.items() if name in names or name.startswith("LC_")}
     return kept | dict(added or {})

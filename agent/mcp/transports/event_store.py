@@ -11,7 +11,7 @@ from agent.mcp.sse import encode_event
 
 KEPT_EVENTS = 1_000  # of one stream, that have been read or have no reader
 KEPT_BYTES = 16 * 1024 * 1024  # likewise, and of all the streams of a session that have ended
-KEPT_STREAMS = 64  # of a session that have ended, in case their end did not arrive
+KEPT_STREAMS = 64  # of a session that have ended, in case the client did not receive the end
 BACKLOG = 256  # events a reader may be behind before the writer waits for it
 STALL_SECONDS = 30.0  # for a reader that does not read
 
@@ -88,7 +88,7 @@ class EventStream:
     def _trim(self) -> None:
         while len(self._events) > 1 and (len(self._events) > KEPT_EVENTS or self.size > KEPT_BYTES):
             if self._reader and self._reader.position <= self._forgotten:
-                return  # its reader is on the way to it
+                return  # its reader has still to read it
             self._forget()
 
     def _forget(self) -> None:

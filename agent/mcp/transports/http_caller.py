@@ -17,14 +17,14 @@ from agent.mcp.transports.http_pool import HttpPool
 from agent.mcp.version import NAME, VERSION
 
 REDIRECTIONS = 5
-SLOWEST = 16 * 1024  # bytes per second that a proxy, to which a request is sent in one piece, has to take
+SLOWEST = 16 * 1024  # bytes per second that a proxy has to accept at least; requests to it are sent in one write
 Ask = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 
 OURS = {"user-agent": f"{NAME}/{VERSION}", "accept-encoding": "gzip, deflate"}
 
 
 class Answer:
-    """A response, its body unread."""
+    """A response whose body is not read yet."""
 
     def __init__(self, head: Head, meaning: Meaning, response: httpx2.Response) -> None:
         self.head, self.meaning = head, meaning
@@ -49,7 +49,7 @@ class Answer:
             raise lost(self.head.url, error) from error
 
     async def read(self, limit: int) -> bytes:
-        """The whole body, or as much of it as shows that it is longer than `limit`."""
+        """The body; of one longer than `limit` bytes, the chunks up to the one that exceeds it."""
         pieces, size = [], 0
         async with aclosing(self.chunks()) as chunks:
             async for chunk in chunks:
@@ -79,11 +79,11 @@ class HttpCaller:
     async def call(
         self, method: str, headers: Mapping[str, str], content: bytes | None = None, url: str | None = None
     ) -> AsyncIterator[Answer]:
-        """One request. Where it is redirected on the same server, later ones go there at once.
+        """Send a request. After a redirection on the same server, later requests go to the new URL directly.
 
         Raises:
             Refused: it is redirected elsewhere.
-            ConnectionLost: it did not get there, or nothing came back.
+            ConnectionLost: it could not be sent, or no response came.
         """
         for _ in range(REDIRECTIONS):
             response = await self._send(method, headers, content, url or self.url)
@@ -109,7 +109,7 @@ class HttpCaller:
             said = {**self._headers, **headers}
             bounds = _bounds(content)
             request = httpx2.Request(method, self._parsed[1], headers=said, content=content, extensions=bounds)
-            if self._cookies:  # a load balancer's, which keeps a session on one machine
+            if self._cookies:  # of a load balancer, for session affinity
                 self._cookies.set_cookie_header(request)
             response = await self._ask(request)
         except ConnectionLost:
@@ -123,7 +123,7 @@ class HttpCaller:
 
 
 def _bounds(content: bytes | None) -> dict[str, dict[str, float | None]]:
-    """How long httpx2 may take for a request, in seconds. Our own connections have bounds of their own."""
+    """The timeouts of httpx2 for a request, in seconds. `HttpConnection` has its own timeouts."""
     write = WRITE_SECONDS + len(content or b"") / SLOWEST
     return {"timeout": {"connect": CONNECT_SECONDS, "read": None, "write": write, "pool": None}}
 
@@ -132,7 +132,7 @@ def _bounds(content: bytes | None) -> dict[str, dict[str, float | None]]:
 async def http_caller(
     url: str, headers: Mapping[str, str], auth: httpx2.Auth | None, transport: httpx2.AsyncBaseTransport | None
 ) -> AsyncIterator[HttpCaller]:
-    """Raises ConnectionLost if the URL is none, or what the environment says of proxies cannot be used."""
+    """Raises ConnectionLost if the URL is invalid, or the proxy settings in the environment cannot be used."""
     try:
         address = httpx2.URL(url)
     except httpx2.InvalidURL as error:

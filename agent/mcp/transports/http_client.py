@@ -1,4 +1,4 @@
-"""Streamable HTTP, the client's end: a POST for each message, which is answered by JSON or by a stream of events.
+"""Streamable HTTP, client side: a POST for each message, which is answered by JSON or by a stream of events.
 
 Both eras of the protocol use it. In the handshake era there is a session, a standalone stream (GET) for what belongs to
 no request, and streams that broke off can be resumed. In the stateless era a request lives as long as its stream:
@@ -33,8 +33,8 @@ logger = logging.getLogger(__name__)
 
 Receive = Callable[[], Awaitable[Inbound | ConnectionLost]]
 
-WAITING = 64  # messages read ahead of the session
-RECEIPT_SECONDS = 30.0  # for the server to accept what needs no response
+WAITING = 64  # received messages buffered for the session
+RECEIPT_SECONDS = 30.0  # for the server to accept a message that needs no response
 FAREWELL_SECONDS = 1.0  # for the server to end a session
 OLD_TRANSPORT = (400, 404, 405, 406, 415, 501)  # how a server of HTTP+SSE, which expects a GET, answers a POST
 
@@ -49,18 +49,18 @@ def http(
 ) -> HttpTransport:
     """A transport to the server at a URL, which is used as it is, query and trailing slash included.
 
-    It speaks Streamable HTTP and, where the server turns out not to, the HTTP+SSE that came before. `headers` go with
-    every request, and to this server alone: no redirection leads them elsewhere. `auth` signs each request. `limit` is
-    the longest message read, in bytes. `transport` takes the place of the network.
+    It uses Streamable HTTP and, if the server does not support that, HTTP+SSE (2024-11-05). `headers` are sent with
+    every request, and to this server only: redirections elsewhere are not followed. `auth` signs each request. `limit`
+    is the longest message read, in bytes. `transport` replaces the network.
 
     Raises, on entering it:
-        ConnectionLost: the URL is none. Whether a server is there shows when it is first asked.
+        ConnectionLost: the URL is invalid. Whether the server can be reached shows with the first request.
     """
     return HttpTransport(url, headers or {}, auth, limit, transport)
 
 
 class HttpTransport:
-    """Made by `http`. Each time it is entered it connects anew."""
+    """Made by `http`. Each time it is entered, it opens a new connection."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class HttpTransport:
 
     @property
     def fell_back(self) -> bool:
-        """Whether the server turned out to speak the older HTTP+SSE."""
+        """Whether the server was found to use the older HTTP+SSE."""
         return self._channel is not None and self._channel.fell_back
 
     async def __aenter__(self) -> Channel:
@@ -106,7 +106,7 @@ class HttpTransport:
 
 
 class HttpChannel(ObjectStream[Any]):
-    """`endpoint` delivers what `receive` gives."""
+    """`receive` returns what the tasks of `endpoint` deliver."""
 
     def __init__(self, endpoint: Endpoint, receive: Receive, tasks: TaskGroup) -> None:
         self._endpoint, self._receive, self._tasks, self._pool = endpoint, receive, tasks, TaskPool(tasks)
@@ -158,7 +158,7 @@ class HttpChannel(ObjectStream[Any]):
         try:
             with exchange.scope:
                 await self._run_to_its_end(exchange)
-        except Exception as error:  # whatever it is, it is the fault of this exchange, and ends no other
+        except Exception as error:  # any error ends this exchange, and no other
             await self._endpoint.deliver(Closed(id, error))
         finally:
             if self._open.get(id) is exchange:
@@ -186,7 +186,7 @@ class HttpChannel(ObjectStream[Any]):
         return True
 
     async def _tell(self, message: Message) -> None:
-        """Send what needs no response. Failures are logged: they show at the next request."""
+        """Send a message that needs no response. Failures are logged only: the next request will raise them."""
         caller, headers = self._endpoint.caller, post_headers(message, self._endpoint.session, {})
         try:
             with anyio.move_on_after(RECEIPT_SECONDS):

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection to a server, for one request after the other."""
+"""One HTTP/1.1 connection to a server, for one request at a time."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import httpx2
 from anyio.abc import ByteStream, SocketAttribute
 
 CONNECT_SECONDS = 10.0
-WRITE_SECONDS = 30.0  # in which the server takes nothing of a request
-PIECE = 16 * 1024  # bytes of a request for which it has that long
+WRITE_SECONDS = 30.0  # for the server to accept a piece of a request
+PIECE = 16 * 1024  # bytes of a request that are sent with one timeout
 UNSENT = (
     8 * PIECE
-)  # bytes that the operating system takes ahead of the network, or a slow one would look like a dead one
-HEAD_LIMIT = 100 * 1024  # bytes of the head of an answer
+)  # bytes unsent in the kernel's buffer, at most: with more, a slow connection would look like a dead one
+HEAD_LIMIT = 100 * 1024  # bytes of the head of a response
 CHUNK = 64 * 1024  # bytes read at once
 FAREWELL_SECONDS = 1.0  # for closing it
 
 BROKEN = (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
-"""What a stream raises where it breaks off; TLS has its own errors, which are kinds of OSError."""
+"""The exceptions of a stream that breaks off; those of TLS are subclasses of OSError."""
 
 
 class Unanswered(httpx2.ReadError):
-    """The connection ended before a byte of the answer came."""
+    """The connection ended before the first byte of the response."""
 
 
 class HttpConnection:
-    """Made by `connect`. What goes wrong with it has the names that httpx2 has for that."""
+    """Made by `connect`. It raises the exceptions of httpx2."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream, self._state = stream, h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_LIMIT)
@@ -40,22 +40,22 @@ class HttpConnection:
 
     @property
     def is_over(self) -> bool:
-        """Whether the server closed it while it was idle: it can be read from, though nothing was asked."""
+        """Whether the server closed it while it was idle: it is readable, though no request is pending."""
         number = self._socket.fileno()
         if number < 0:
             return True
-        if not hasattr(select, "poll"):  # where `select` knows no bounds
+        if not hasattr(select, "poll"):  # Windows, where `select` takes any descriptor
             return bool(select.select([number], [], [], 0)[0])
         poll = select.poll()
         poll.register(number, select.POLLIN)
         return bool(poll.poll(0))
 
     async def ask(self, request: httpx2.Request) -> h11.Response:
-        """Send a request, in one piece if it is not long; gives the head of the answer.
+        """Send a request, in one write if it is short; returns the head of the response.
 
         Raises:
-            Unanswered: nothing came back.
-            httpx2.TransportError: something else went wrong.
+            Unanswered: the connection ended before a response.
+            httpx2.TransportError: any other failure.
         """
         content = await request.aread()
         try:
@@ -75,14 +75,14 @@ class HttpConnection:
             yield bytes(event.data)
 
     def ready(self) -> bool:
-        """Make it ready for another request; False if it cannot serve again."""
+        """Prepare it for another request; False if it cannot be reused."""
         if self._state.our_state is not h11.DONE or self._state.their_state is not h11.DONE:
             return False
         self._state.start_next_cycle()
         return True
 
     async def aclose(self) -> None:
-        """Even if whoever leaves is being cancelled."""
+        """Close it, with a timeout, even if the caller is being cancelled."""
         with anyio.move_on_after(FAREWELL_SECONDS, shield=True):
             await self._stream.aclose()
 

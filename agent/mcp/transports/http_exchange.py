@@ -1,4 +1,4 @@
-"""One request over Streamable HTTP, up to its response; its stream is resumed if that breaks off."""
+"""One request over Streamable HTTP, up to its response; if its stream breaks off, it is resumed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TAIL_SECONDS = 1.0  # for a stream to end after the response, so that its connec
 
 @dataclass(slots=True, eq=False)
 class Endpoint:
-    """The MCP endpoint of a server, as all exchanges with it share it. `session` is that of the last handshake."""
+    """The MCP endpoint of a server, shared by all exchanges. `session` has the headers of the last handshake."""
 
     caller: HttpCaller
     limit: int
@@ -50,10 +50,10 @@ class Endpoint:
 
 
 class Exchange:
-    """A request on its way; cancelling `scope` closes its stream.
+    """A pending request; cancelling `scope` closes its stream.
 
     Raises:
-        TypeError, ValueError: JSON cannot hold the params.
+        TypeError, ValueError: JSON cannot represent the params.
     """
 
     def __init__(self, endpoint: Endpoint, request: Request, context: Mapping[str, Any]) -> None:
@@ -134,7 +134,7 @@ async def listen(endpoint: Endpoint) -> None:
 
 
 async def _follow(endpoint: Endpoint, incoming: Incoming, deliver: Deliver) -> None:
-    """Resume a stream, as often as it breaks off, until the response that is due has come."""
+    """Resume a stream, whenever it breaks off, until its response has arrived."""
     while True:
         try:
             await _resume(endpoint, incoming, deliver)

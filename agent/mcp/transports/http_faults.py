@@ -16,7 +16,7 @@ class Misconfigured(Exception):
 
 
 def lost(url: str, error: Exception) -> Unreachable:
-    """The sentence for an exception of a request to `url`: one of httpx2, or whatever an `httpx2.Auth` raised."""
+    """The error, with a sentence, for an exception of a request to `url`: of httpx2, or any of an `httpx2.Auth`."""
     server = named(url)
     if isinstance(error, Misconfigured):
         return Unreachable(f"{server} cannot be asked: {error}.")
@@ -55,7 +55,7 @@ def _in_words(error: Exception) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and all that led to it, through groups too."""
+    """An exception, its causes, and the members of exception groups among them."""
     seen = 0
     waiting = [error]
     while waiting and seen < 50:

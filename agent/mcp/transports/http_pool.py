@@ -1,7 +1,7 @@
-"""One connection for each request in flight, kept for the next, and one packet for each request.
+"""A connection pool that sends a short request in one packet, and reuses connections.
 
-The pool of httpx2 looks at every connection whenever one comes or goes, and sends head and body apart. With many calls
-at once that is most of what a call costs. This one keeps idle connections on a stack, the warmest on top.
+The pool of httpx2 scans all connections whenever one is taken or returned, and sends head and body separately; with
+many concurrent calls that is most of the cost of a call. This pool takes the idle connection that was used last.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agent.mcp.transports.http_faults import Misconfigured
 
 IDLE_SECONDS = 30.0
 IDLE_KEPT = 128  # to one server
-CLOSING_SECONDS = 1.0  # until it shows that the server closed an idle connection just as we used it
+CLOSING_SECONDS = 1.0  # in which a failure means that the server closed the idle connection as it was reused
 PORTS = {"http": 80, "https": 443}
 
 Origin = tuple[str, str, int]
@@ -31,9 +31,9 @@ class HttpPool(httpx2.AsyncBaseTransport):
         self._idle: dict[Origin, deque[tuple[float, HttpConnection]]] = defaultdict(deque)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """A request on an idle connection that ends at once, without a word, was never seen: it is sent once more.
+        """Send a request; once more if an idle connection ends at once without a response: the server did not read it.
 
-        One that ends later may be the server's death over this very request, which is not to be done twice.
+        If the connection ends later, the request may have crashed the server, and must not be sent twice.
         """
         url = request.url
         origin = url.scheme, url.raw_host.decode("ascii"), url.port or PORTS[url.scheme]
@@ -69,7 +69,7 @@ class HttpPool(httpx2.AsyncBaseTransport):
         return httpx2.Response(head.status_code, headers=list(head.headers), stream=_Body(self, origin, connection))
 
     async def _take(self, origin: Origin) -> HttpConnection | None:
-        """The warmest idle connection that the server has not closed."""
+        """The most recently used idle connection that the server has not closed."""
         idle, oldest = self._idle[origin], time.monotonic() - IDLE_SECONDS
         while idle:
             since, connection = idle.pop()
@@ -83,7 +83,7 @@ class HttpPool(httpx2.AsyncBaseTransport):
         return await connect(host, port, self._context() if scheme == "https" else None)
 
     def _context(self) -> ssl.SSLContext:
-        """Made once, and only for those who need it: it reads every certificate."""
+        """Created once, on first use, because it loads every certificate."""
         if self._tls is None:
             try:
                 self._tls = httpx2.create_ssl_context()
@@ -95,7 +95,7 @@ class HttpPool(httpx2.AsyncBaseTransport):
 
 
 class _Body(httpx2.AsyncByteStream):
-    """The body of a response, which gives its connection back when it is closed."""
+    """The body of a response, which returns its connection to the pool when it is closed."""
 
     def __init__(self, pool: HttpPool, origin: Origin, connection: HttpConnection) -> None:
         self._pool, self._origin, self._connection = pool, origin, connection

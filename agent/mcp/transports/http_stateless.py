@@ -1,4 +1,4 @@
-"""Streamable HTTP of the stateless era, server side: independent POSTs, which are cancelled by closing them."""
+"""Streamable HTTP of the stateless era, server side: independent POSTs, cancelled by closing their connection."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Post:
 
     @asynccontextmanager
     async def _speaking(self) -> AsyncIterator[None]:
-        """Exclusive use of `send`; a client that does not read in time is taken for disconnected."""
+        """Exclusive use of `send`; a client that does not read in time is treated as disconnected."""
         try:
             with anyio.fail_after(STALL_SECONDS):
                 async with self._turn:

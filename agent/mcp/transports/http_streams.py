@@ -1,4 +1,4 @@
-"""The messages of one stream of events, through all the connections that it is resumed on, with no I/O."""
+"""The messages of one event stream, over all the connections on which it is resumed, with no I/O."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0  # before connecting again, where the server does not say
 LONGEST_RETRY_SECONDS = 30.0  # after many failures
-LONGEST_POSTPONED_SECONDS = 300.0  # where a server that is not available says how long it will be
+LONGEST_POSTPONED_SECONDS = 300.0  # at most, where an unavailable server sends `Retry-After`
 
 
 def is_temporary(status: int) -> bool:
@@ -35,10 +35,10 @@ def retry_after(headers: Mapping[str, str], now: float) -> float:
 
 
 class Incoming:
-    """`about` is the request whose stream it is; None for the stream of what belongs to no request.
+    """The state of one stream. `about` is the request it belongs to; None for the standalone stream.
 
-    `answered` says that the answer to it has come, `last_id` where to resume. `endpoint` is where the server of the
-    older transport wants messages posted.
+    `answered` says that the response has arrived, `last_id` is the event to resume after. `endpoint` is the URL to POST
+    messages to, if a server of HTTP+SSE sent one.
     """
 
     def __init__(self, about: RequestId | None, limit: int) -> None:
@@ -55,7 +55,7 @@ class Incoming:
         return self._reader.last_id
 
     def connected(self) -> None:
-        """The server may repeat the last event: it cannot know whether that was received."""
+        """A new connection, on which the server may repeat the last event: it cannot know whether that arrived."""
         self._reader.reconnected()
         self._repeated = self.last_id
         self._came = False
@@ -66,7 +66,7 @@ class Incoming:
         self._postponed = seconds
 
     def disconnected(self, *, failed: bool) -> int:
-        """How many connections in a row brought nothing. A server that sent `retry` may have nothing to send yet."""
+        """The number of connections in a row without an event; those after a `retry` may end without one."""
         in_vain = not self._came and (failed or self._reader.retry is None)
         self._failures = self._failures + 1 if in_vain else 0
         return self._failures
@@ -100,7 +100,7 @@ class Incoming:
 
 
 def _is_noise(item: Envelope | Garbled) -> bool:
-    """Some servers send keep-alives as events, which are no messages."""
+    """Whether it is not a message: some servers send keep-alives as events."""
     if isinstance(item, Envelope) or item.kind != "unknown" or item.lost:
         return False
     logger.debug("an event that is no message: %s", item.excerpt)

@@ -1,4 +1,4 @@
-"""A connection with no wire: two ends in one process, for tests and embedded servers."""
+"""A connection within one process, for tests and embedded servers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from agent.mcp.background import background
 from agent.mcp.envelope import Channel, Envelope, Inbound
 from agent.mcp.jsonrpc import decode, encode
 
-BUFFERED = 64  # envelopes that may wait on either side before the sender does
-LEAVING_SECONDS = 0.5  # for the server to end by itself once its client has gone
+BUFFERED = 64  # envelopes buffered in each direction, before the sender waits
+LEAVING_SECONDS = 0.5  # for the server to end by itself after its client has disconnected
 
 
 class Serves(Protocol):
@@ -27,7 +27,7 @@ class Serves(Protocol):
 
 
 class MemoryChannel(ObjectStream[Any]):
-    """Messages cross as JSON all the same: what would not survive a wire does not survive here."""
+    """Messages are encoded as JSON and decoded, so that they are changed or refused as by other transports."""
 
     def __init__(self, outgoing: ObjectSendStream[Envelope], incoming: ObjectReceiveStream[Envelope]) -> None:
         self._outgoing, self._incoming = outgoing, incoming
@@ -48,7 +48,7 @@ class MemoryChannel(ObjectStream[Any]):
 
 
 def channel_pair() -> tuple[MemoryChannel, MemoryChannel]:
-    """Two ends: what one sends, the other receives."""
+    """Two connected channels: each receives what the other sends."""
     here, there_in = anyio.create_memory_object_stream[Envelope](BUFFERED)
     there, here_in = anyio.create_memory_object_stream[Envelope](BUFFERED)
     return MemoryChannel(here, here_in), MemoryChannel(there, there_in)
@@ -60,7 +60,7 @@ def memory(server: Serves) -> MemoryTransport:
 
 
 class MemoryTransport:
-    """Made by `memory`. Each time it is entered it connects anew."""
+    """Made by `memory`. Each time it is entered, it opens a new connection."""
 
     def __init__(self, server: Serves) -> None:
         self._server = server

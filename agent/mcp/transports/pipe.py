@@ -1,8 +1,8 @@
-"""The two ends of a pipe: neither blocks the event loop, neither costs more rounds of it than it must.
+"""Non-blocking reading and writing of pipes, with as few iterations of the event loop as possible.
 
-A message takes microseconds to make sense of, so what is done for each of them counts. The reader stays known to the
-loop from one message to the next: `anyio.wait_readable`, which enters and strikes out the descriptor every time, takes
-longer than reading it. The writer writes at once as much as the pipe takes, which is nearly always everything.
+Parsing a message takes microseconds, so the overhead for each one matters. The reader stays registered with the event
+loop between messages: `anyio.wait_readable`, which registers and unregisters the descriptor every time, takes longer
+than the read. The writer writes at once as much as the pipe accepts, which is nearly always everything.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from anyio.abc import ByteReceiveStream, ByteSendStream
 if sys.platform == "linux":
     from fcntl import F_SETPIPE_SZ, fcntl
 
-READ_BYTES = 64 * 1024  # most messages are far smaller, and a larger buffer would be mapped anew for each of them
-LARGE_BYTES = 1024 * 1024  # what is read at once of a large message, and what a pipe of ours holds if it may
-FLUSH_SECONDS = 0.4  # for what is still to be written when it is closed
+READ_BYTES = 64 * 1024  # most messages are far smaller, and a larger buffer would be mapped by the system for each read
+LARGE_BYTES = 1024 * 1024  # bytes of one read of a large message, and the capacity of our own pipes, if permitted
+FLUSH_SECONDS = 0.4  # for unsent data when it is closed
 
 
 class PipeReader(ByteReceiveStream):
-    """Owns the descriptor, which must be one that the loop can wait for."""
+    """Owns the descriptor, which must be one that the event loop can wait for."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._loop = descriptor, asyncio.get_running_loop()
@@ -35,11 +35,11 @@ class PipeReader(ByteReceiveStream):
         self._watching = self._closed = False
 
     async def receive(self, max_bytes: int = READ_BYTES) -> bytes:
-        """What was read, in one piece, whatever `max_bytes` says.
+        """The bytes of one read, regardless of `max_bytes`.
 
         Raises:
             EndOfStream: the other end is closed.
-            ClosedResourceError: this one is.
+            ClosedResourceError: this end is closed.
             PermissionError: the loop cannot wait for this kind of file.
         """
         while self._piece is None and not self._closed:
@@ -61,14 +61,14 @@ class PipeReader(ByteReceiveStream):
             self._wake()
 
     def _read(self) -> None:
-        if self._piece is not None:  # nobody fetched the last one: let the other side wait
+        if self._piece is not None:  # the last one was not fetched yet: stop reading, so that the other side waits
             self._ignore()
             return
         try:
             self._piece = os.read(self._descriptor, self._most)
-        except BlockingIOError:  # someone who shares it was faster
+        except BlockingIOError:  # another reader of the same pipe was faster
             return
-        except OSError:  # a terminal that went away
+        except OSError:  # a terminal that was closed
             self._piece = b""
         self._most = LARGE_BYTES if len(self._piece) >= READ_BYTES else READ_BYTES
         if not self._piece:
@@ -91,16 +91,16 @@ class PipeReader(ByteReceiveStream):
 
 
 def large_pipe() -> tuple[int, int]:
-    """A pipe, to read and to write; where it can be had, one that takes a large message in few turns of both sides."""
+    """The read and the write end of a pipe, with a large buffer if possible: large messages then need few writes."""
     reading, writing = os.pipe()
     if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # this user has as many large pipes as the system lets them
+        with contextlib.suppress(OSError):  # the user's limit for pipe buffers is reached
             fcntl(writing, F_SETPIPE_SZ, LARGE_BYTES)
     return reading, writing
 
 
 class PipeWriter(ByteSendStream):
-    """Owns the descriptor, which must be the only one of its end of the pipe: it is set to non-blocking."""
+    """Owns the descriptor, which must not share its end of the pipe with others: it is set to non-blocking."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
@@ -110,7 +110,7 @@ class PipeWriter(ByteSendStream):
         self._closed = False
 
     async def send(self, item: bytes) -> None:
-        """Taken over whole before the first wait: cancelled in the middle, the rest goes out before what comes next."""
+        """Queued whole before the first await: if cancelled, the rest is still sent, before the next item."""
         if self._closed:
             raise anyio.ClosedResourceError
         self._unsent.append(memoryview(item))
@@ -119,7 +119,7 @@ class PipeWriter(ByteSendStream):
             await self._flush()
 
     async def aclose(self) -> None:
-        """Write what is left, if the other side takes it within a bound, and close."""
+        """Write the unsent data, with a timeout, and close."""
         if self._closed:
             return
         self._closed = True

@@ -1,4 +1,4 @@
-"""HTTP+SSE, the transport of 2024-11-05, the client's end: one stream to receive on, and an endpoint to POST to."""
+"""HTTP+SSE, the transport of 2024-11-05, client side: one stream to receive on, and an endpoint to POST to."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RECEIPT_SECONDS = 30.0  # for the server to take a message
 
 
 class SseChannel:
-    """`run` reads the stream, and delivers its messages and at last why it ended; `post` sends."""
+    """`run` reads the stream, and delivers its messages and finally the reason why it ended; `post` sends."""
 
     def __init__(self, caller: HttpCaller, limit: int, deliver: Deliver) -> None:
         self._caller, self._deliver = caller, deliver
@@ -47,7 +47,7 @@ class SseChannel:
         self._endpoint: str | None = None
 
     async def post(self, message: Message) -> None:
-        """Send a message; the response, if one is due, comes on the stream."""
+        """Send a message; the response to a request arrives on the stream."""
         try:
             with anyio.move_on_after(RECEIPT_SECONDS) as patience:
                 await self._post(message)

@@ -21,7 +21,7 @@ from agent.mcp.transports.child import Child, spawn
 
 READ_BYTES = 256 * 1024
 STDERR_BYTES = 16 * 1024  # of the end of stderr that are kept
-LAST_WORDS_SECONDS = 1.0  # what an exited server wrote may still be on its way
+LAST_WORDS_SECONDS = 1.0  # for the remaining output of a server that has exited
 
 
 def stdio(
@@ -33,8 +33,8 @@ def stdio(
 ) -> StdioTransport:
     """A transport that starts a server and talks to it over its stdin and stdout.
 
-    `env` is added to a few variables of ours (PATH, HOME, LANG and their like), not to all of them. `line_limit` is
-    the longest message read, in bytes.
+    `env` is added to a few inherited variables (PATH, HOME, LANG and the like); others are not inherited. `line_limit`
+    is the longest message read, in bytes.
 
     Raises, on entering it:
         ConnectionLost: the command could not be started.
@@ -46,14 +46,14 @@ def stdio(
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What a server printed on stdout that is no message: how often, and the beginning of the last."""
+    """Lines on a server's stdout that are not messages: their number, and the beginning of the last."""
 
     count: int = 0
     last: str = ""
 
 
 class StdioTransport:
-    """Made by `stdio`. Each time it is entered the server is started anew."""
+    """Made by `stdio`. Each time it is entered, the server is started again."""
 
     def __init__(
         self,
@@ -77,12 +77,12 @@ class StdioTransport:
 
     @property
     def noise(self) -> Noise:
-        """What it printed on stdout that is no message."""
+        """Its output on stdout that is not a message."""
         return self._pipes.noise if self._pipes else Noise()
 
     @property
     def exit_reason(self) -> str:
-        """How it ended when it last did so by itself, as a sentence; empty if it never did."""
+        """A sentence on how the server last exited by itself; empty if it never did."""
         return self._pipes.exit_reason if self._pipes else ""
 
     async def __aenter__(self) -> Channel:
@@ -127,7 +127,7 @@ class _Pipes(ObjectStream[Any]):
         return self._stderr.decode("utf-8", "replace")
 
     async def send(self, item: Envelope) -> None:
-        """The line is handed over whole before the first wait, so cancelling never leaves half of one."""
+        """The line is queued whole before the first await, so that cancellation never leaves an incomplete one."""
         await self._child.stdin.send(to_line(item))
 
     async def receive(self) -> Envelope | Garbled:
@@ -147,20 +147,20 @@ class _Pipes(ObjectStream[Any]):
         await self.send_eof()
 
     async def keep_stderr(self) -> None:
-        """Drained from the start: a server whose stderr is full stands still."""
+        """Read stderr from the start: a server blocks when its stderr pipe is full."""
         async for piece in self._child.stderr:
             self._stderr += piece
             del self._stderr[:-STDERR_BYTES]
         self._stderr_ended.set()
 
     async def discard_stdout(self) -> None:
-        """A server that still writes when it is told to leave must not stand still either."""
+        """Read and discard stdout during shutdown, so that a server that still writes does not block."""
         with suppress(anyio.ClosedResourceError):
             async for _ in self._child.stdout:
                 pass
 
     async def watch(self) -> None:
-        """Its end is the end of the connection, even if a process it left behind holds stdout open."""
+        """End the connection when the process exits, even if a child process of it keeps stdout open."""
         await self._child.wait()
         seen = -1
         while seen != self._received:

@@ -1,7 +1,7 @@
 """The stdin and stdout of this process as a channel (section "Transports, stdio").
 
-Nothing here blocks the event loop or costs a thread: a descriptor is waited for, and read or written only as far as
-that cannot block.
+Nothing here blocks the event loop or uses a thread: a descriptor is read or written only when it is ready, and only as
+far as that cannot block.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from agent.mcp.transports.pipe import READ_BYTES, PipeReader, PipeWriter
 
 
 class StdioServerChannel(ObjectStream[Any]):
-    """One descriptor to read lines from, one to write lines to; both stay the caller's to close, after `aclose`."""
+    """Reads lines from one descriptor and writes lines to another; the caller closes both, after `aclose`."""
 
     def __init__(self, reading: int, writing: int, limit: int = LINE_LIMIT) -> None:
         self._reading = reading
@@ -49,16 +49,16 @@ class StdioServerChannel(ObjectStream[Any]):
         return self._received.popleft()
 
     async def send(self, item: Envelope) -> None:
-        """Cancelled in the middle of a line, the rest of it goes out before the next: a line is never torn."""
+        """If cancelled in the middle of a line, the rest of it is sent before the next one."""
         try:
             await self._writer.send(to_line(item))
         except anyio.BrokenResourceError:
             self._broken = True
-            await self._reader.aclose()  # with nobody to answer, there is nothing to read for
+            await self._reader.aclose()  # if responses cannot be sent, requests need not be read
             raise
 
     async def send_eof(self) -> None:
-        """Whoever owns the descriptor ends the stream."""
+        """Nothing to do: the owner of the descriptor closes it."""
 
     async def aclose(self) -> None:
         self._ended = True
@@ -70,7 +70,7 @@ class StdioServerChannel(ObjectStream[Any]):
             data = await self._read_some()
         except anyio.ClosedResourceError:  # writing failed meanwhile
             return
-        except (anyio.EndOfStream, OSError):  # a terminal that went away is an end as well
+        except (anyio.EndOfStream, OSError):  # a closed terminal counts as the end of the input
             data = b""
         self._ended = not data
         self._received.extend(self._lines.feed(data) if data else self._lines.end())
@@ -85,7 +85,7 @@ class StdioServerChannel(ObjectStream[Any]):
 
 
 class SharedWriter(ByteSendStream):
-    """Writes to a descriptor whose flags must stay as they are, since whoever started us may share them."""
+    """Writes to a descriptor whose flags must not be changed, since the parent process may share them."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -104,7 +104,7 @@ class SharedWriter(ByteSendStream):
                 raise anyio.BrokenResourceError from error
 
     async def aclose(self) -> None:
-        """The descriptor is another's."""
+        """Nothing to do: the caller closes the descriptor."""
 
     async def _write(self) -> None:
         while self._unsent:
@@ -112,7 +112,7 @@ class SharedWriter(ByteSendStream):
             while rest:
                 if not self._room.poll(0):
                     await anyio.wait_writable(self._descriptor)
-                # A pipe that is ready takes this much without blocking, and no more is promised.
+                # A pipe that is ready accepts this much without blocking; more is not guaranteed.
                 with contextlib.suppress(BlockingIOError):
                     rest = rest[os.write(self._descriptor, rest[: select.PIPE_BUF]) :]
                 self._unsent[0] = rest
@@ -120,7 +120,7 @@ class SharedWriter(ByteSendStream):
 
 
 def _writer(descriptor: int) -> ByteSendStream:
-    """On Linux a pipe can be opened once more, with flags of its own; then large messages go out in large pieces."""
+    """On Linux a pipe can be opened again, with its own flags; then large messages are sent in large pieces."""
     try:
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
             return PipeWriter(os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
@@ -131,9 +131,9 @@ def _writer(descriptor: int) -> ByteSendStream:
 
 @contextmanager
 def standard_streams() -> Iterator[tuple[int, int]]:
-    """Descriptors of stdin and stdout that nobody else has, as long as the block lasts.
+    """Private descriptors of stdin and stdout, for the duration of the block.
 
-    To be entered before an event loop is made, which would take the number of one that is missing.
+    Enter it before an event loop is created, whose descriptors could get the number of a missing stdin or stdout.
 
     Raises:
         ConnectionLost: the process was started without one of them.
@@ -144,7 +144,7 @@ def standard_streams() -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def _set_aside(descriptor: int) -> Iterator[int]:
-    """A private copy of a standard descriptor, while `print`, `input` and child processes get a harmless one."""
+    """A private copy of a standard descriptor, while `print`, `input` and child processes get a replacement."""
     try:
         private = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
     except OSError as error:
