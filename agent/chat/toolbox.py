@@ -37,7 +37,7 @@ class Tool(Protocol):
 
     @property
     def harmless(self) -> bool:
-        """True if the tool needs no approval, because a trusted server declares it read-only."""
+        """True if the tool needs no approval, for example because a trusted server declares it read-only."""
         ...
 
     def fault(self, arguments: dict[str, Any]) -> str | None:

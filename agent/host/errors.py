@@ -36,7 +36,7 @@ def describe_error(error: McpError) -> str:
 
 
 def _missing_resource(error: McpError) -> str | None:
-    """The resource that was not found (section "Resources, error handling"). Stateless revisions have no code."""
+    """The missing resource (section "Resources, error handling"). Stateless revisions have no code for it."""
     uri = error.data.get("uri") if isinstance(error.data, dict) else None
     is_that = error.code == RESOURCE_NOT_FOUND or (
         error.code == INVALID_PARAMS and isinstance(uri, str) and "resource" in error.message.lower()

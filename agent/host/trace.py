@@ -126,7 +126,7 @@ class Trace:
 
 
 def brief(value: Any, depth: int = DEPTH) -> Any:
-    """A JSON value shortened for display; the time taken does not depend on its size."""
+    """A JSON value shortened for display; of a large value only a small part is processed."""
     if isinstance(value, str):
         return value if len(value) <= LETTERS else f"{value[:LETTERS]}… ({len(value):,} characters)"
     if isinstance(value, dict):

@@ -111,7 +111,7 @@ class Access(httpx2.Auth):
             return self._kept
 
     async def _renew(self, used: Credentials | None, challenge: Challenge, tried: Tried, revision: str | None) -> bool:
-        """Whether there are other credentials now than those that were refused."""
+        """Renew the credentials after a refusal. Returns whether there are other ones now."""
         async with self._lock:
             if self._kept and _token(self._kept) != _token(used) and _fits(self._kept, challenge):
                 return True  # another request has renewed them
@@ -128,7 +128,7 @@ class Access(httpx2.Auth):
             return True
 
     async def _step_up(self, challenge: Challenge, revision: str | None) -> bool:
-        """Obtain a larger scope; perhaps another process has obtained it already."""
+        """Obtain a larger scope, unless another process has. Returns False if that was tried before in vain."""
         there, here = await self._read(), self._kept
         if there and _token(there) != _token(here) and there.covers(challenge.scope):
             self._take(there)
@@ -148,7 +148,7 @@ class Access(httpx2.Auth):
             self._loaded = True
 
     async def _refresh(self, used: Credentials | None, revision: str | None) -> bool:
-        """Whether there are new tokens, from the authorization server or from another process."""
+        """Refresh the tokens, unless another process has. Returns whether there are new ones."""
         async with self._alone(self._party.url):
             kept = await self._read() or used
             if kept and kept.is_usable(time.time()) and _token(kept) != _token(used):

@@ -52,7 +52,7 @@ class SignIns:
 
 
 def signs_in(table: ServerTable) -> bool:
-    """Whether OAuth may be needed: not for local servers, nor if the configuration has an `Authorization` header."""
+    """Whether OAuth may be used: for a URL, unless `auth` is "none" or an `Authorization` header is configured."""
     return table.url is not None and table.auth != "none" and (table.auth == "oauth" or not holds_token(table))
 
 

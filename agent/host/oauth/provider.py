@@ -40,7 +40,7 @@ from agent.host.oauth.store import Credentials
 from agent.host.oauth.table import OAuthTable
 from agent.mcp.exchange import origin
 
-END_OF_TIME = 10**12  # seconds from now; an expiry time beyond that is treated as never
+END_OF_TIME = 10**12  # seconds; a larger `expires_in` of either sign is invalid
 
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)  # it logs remote values, with a traceback
 
