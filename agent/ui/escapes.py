@@ -23,11 +23,14 @@ _CSI = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
 _SHORT = r"\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ`-~]"
 _SEQUENCE = re.compile(f"{_CSI}|{_SHORT}")
 _UNFINISHED = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[ -/]*)|\x9b[0-?]*[ -/]*|\r)\Z")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
 # Without U+200C and U+200D: Persian, Indic scripts and emoji need them.
-_HIDDEN = re.compile(
-    r"([\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff])\1*"
-)
+_INVISIBLES = r"\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
+_CONTROL = re.compile(f"[{_CONTROLS}]")
+_HIDDEN = re.compile(rf"([{_INVISIBLES}])\1*")
+UNSEEN = re.compile(f"[{_CONTROLS}{_INVISIBLES}]")
+"""A control or invisible character, other than newline and tab."""
+
 _TEXT = {"\n", "\t"}
 _BLANK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + "".join(map(chr, [*range(0x180B, 0x1810), *range(0xFE00, 0xFE10)]))

@@ -10,8 +10,7 @@ from typing import Any, TextIO
 from pydantic_core import to_json
 
 from agent.chat.events import Event
-
-_UNSAFE = re.compile(r"[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+from agent.ui.escapes import UNSEEN
 
 
 def record(value: Any) -> Any:
@@ -30,7 +29,7 @@ def record(value: Any) -> Any:
 def json_line(value: Any) -> str:
     """`value` as one line of JSON. Control and invisible characters are written as the equivalent `\\uXXXX`."""
     text = to_json(value, inf_nan_mode="null").decode()
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return UNSEEN.sub(_escaped, text)
 
 
 class JsonLines:
@@ -43,6 +42,12 @@ class JsonLines:
         kind, *rest = record(event).items()
         self._out.write(json_line(dict([kind, ("time", round(time.time(), 3)), *rest])) + "\n")
         self._out.flush()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """The JSON escape of a character: one `\\uXXXX`, or two beyond U+FFFF."""
+    units = found[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def _snake(name: str) -> str:
