@@ -28,6 +28,21 @@ def parse_jsonc(text: str) -> Any:
     return json.loads(_TRAILING_COMMA.sub(lambda match: match[1] or "", plain))
 
 
+def read_jsonc(path: Path, what: str = "") -> Any:
+    """The content of a JSON file; `what` says in errors what the file is for.
+
+    Raises:
+        ConfigError: the file cannot be read, or is not JSON.
+    """
+    subject = f"{path} ({what})" if what else f"{path}"
+    try:
+        return parse_jsonc(path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(f"{subject} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{subject} is not valid JSON: {error}.") from error
+
+
 def _blank(comment: str) -> str:
     """Replace a comment by its line breaks, so that errors have the right line number."""
     return " " + "\n" * comment.count("\n")
@@ -39,12 +54,7 @@ def read_servers(path: Path) -> tuple[str, dict[str, Any]]:
     Raises:
         ConfigError: the file cannot be read or has no servers.
     """
-    try:
-        data = parse_jsonc(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not valid JSON: {error}.") from error
+    data = read_jsonc(path)
     for key in ("mcpServers", "servers"):
         if isinstance(data, dict) and isinstance(data.get(key), dict):
             return key, data[key]
