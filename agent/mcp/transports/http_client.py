@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -24,6 +23,7 @@ from agent.mcp.peer import CANCELLED
 from agent.mcp.sse import EVENT_LIMIT
 from agent.mcp.task_pool import TaskPool
 from agent.mcp.transports.http_exchange import Endpoint, Exchange, listen
+from agent.mcp.transports.reentrant import ReentrantTransport
 from agent.mcp.transports.sse_client import SseChannel
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def http(
     return HttpTransport(url, headers or {}, auth, limit, transport)
 
 
-class HttpTransport:
+class HttpTransport(ReentrantTransport):
     """Made by `http`. Each time it is entered, it opens a new connection."""
 
     def __init__(
@@ -78,15 +78,6 @@ class HttpTransport:
     def fell_back(self) -> bool:
         """Whether the server was found to use the older HTTP+SSE."""
         return self._channel is not None and self._channel.fell_back
-
-    async def __aenter__(self) -> Channel:
-        self._running = self._run()
-        return await self._running.__aenter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        return await self._running.__aexit__(kind, error, traceback)
 
     @asynccontextmanager
     async def _run(self) -> AsyncIterator[Channel]:

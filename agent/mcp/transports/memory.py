@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import Any, Protocol
 
 import anyio
@@ -13,6 +12,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream, ObjectStream
 from agent.mcp.background import background
 from agent.mcp.envelope import Channel, Envelope, Inbound
 from agent.mcp.jsonrpc import decode, encode
+from agent.mcp.transports.reentrant import ReentrantTransport
 
 BUFFERED = 64  # envelopes buffered in each direction, before the sender waits
 LEAVING_SECONDS = 0.5  # for the server to end by itself after its client has disconnected
@@ -59,20 +59,11 @@ def memory(server: Serves) -> MemoryTransport:
     return MemoryTransport(server)
 
 
-class MemoryTransport:
+class MemoryTransport(ReentrantTransport):
     """Made by `memory`. Each time it is entered, it opens a new connection."""
 
     def __init__(self, server: Serves) -> None:
         self._server = server
-
-    async def __aenter__(self) -> Channel:
-        self._running = self._run()
-        return await self._running.__aenter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        return await self._running.__aexit__(kind, error, traceback)
 
     @asynccontextmanager
     async def _run(self) -> AsyncIterator[Channel]:

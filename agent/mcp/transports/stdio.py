@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import anyio
@@ -18,6 +17,7 @@ from agent.mcp.background import background
 from agent.mcp.envelope import Channel, ConnectionLost, Envelope, Garbled
 from agent.mcp.framing import LINE_LIMIT, Lines, to_line
 from agent.mcp.transports.child import Child, spawn
+from agent.mcp.transports.reentrant import ReentrantTransport
 
 READ_BYTES = 256 * 1024
 STDERR_BYTES = 16 * 1024  # of the end of stderr that are kept
@@ -52,7 +52,7 @@ class Noise:
     last: str = ""
 
 
-class StdioTransport:
+class StdioTransport(ReentrantTransport):
     """Made by `stdio`. Each time it is entered, the server is started again."""
 
     def __init__(
@@ -84,15 +84,6 @@ class StdioTransport:
     def exit_reason(self) -> str:
         """A sentence on how the server last exited by itself; empty if it never did."""
         return self._pipes.exit_reason if self._pipes else ""
-
-    async def __aenter__(self) -> Channel:
-        self._running = self._run()
-        return await self._running.__aenter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        return await self._running.__aexit__(kind, error, traceback)
 
     @asynccontextmanager
     async def _run(self) -> AsyncIterator[Channel]:
