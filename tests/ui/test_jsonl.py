@@ -56,7 +56,9 @@ def test_nested_values_have_a_type_of_their_own() -> None:
     assert record(QuestionAsked(ApproveTool(CALL, "demo", "add")))["question"]["type"] == "approve_tool"
 
 
-@pytest.mark.parametrize("text", ["\x1b[31m\x07", "\x9b31m\x85", "\u202e\u200b\u2028", "é日本👩\U000e0041\u00ad", "\x7f"])
+@pytest.mark.parametrize(
+    "text", ["\x1b[31m\x07", "\x9b31m\x85", "\u202e\u200b\u2028", "日本👩\U000e0041\u00ad", "\x7f"]
+)
 def test_a_line_holds_nothing_a_terminal_obeys_and_reads_as_the_same_text(text: str) -> None:
     line = json_line({"text": text})
     assert json.loads(line) == {"text": text}
